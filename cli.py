@@ -1,0 +1,131 @@
+"""Headlight from a shell: `python cli.py COMMAND --help` tells more."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transformers.utils import logging as transformers_logging
+
+from models.head_model import HeadModel
+from models.heads import HeadBank
+from models.loading import load
+from pruning.export import FORMATS, export, read_record, verify
+from pruning.mask import HeadMask
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; bad input gives one sentence on standard error and exit code 2."""
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    options = _parser().parse_args(arguments)
+    try:
+        result, text = options.run(options)
+    except (ValueError, KeyError) as error:
+        print(f"headlight: {error.args[0] if error.args else error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("headlight: stopped", file=sys.stderr)
+        return 130
+    print(json.dumps(result) if options.json else text)
+    return 0
+
+
+def heads(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The grid of a model."""
+    head_model = _load(options)
+    grid = head_model.grid
+    banks = [
+        {"bank": bank.bank, "layers": len(bank.layers), "heads": [layer.n_heads for layer in bank.layers]}
+        for bank in grid.banks
+    ]
+    lines = [f"{head_model.name}: {len(grid)} heads ({grid.describe()}), {head_model.n_parameters:,} parameters"]
+    for bank in grid.banks:
+        lines += ["", f"{bank.bank}"] + [_row(head_model, bank, layer) for layer in range(len(bank.layers))]
+    if head_model.removed:
+        lines += ["", f"· = removed, {len(head_model.removed)} heads"]
+    if head_model.missed:
+        lines += ["", f"not understood, so not shown: {', '.join(head_model.missed)}"]
+    return {"model": head_model.name, "heads": len(grid), "banks": banks}, "\n".join(lines)
+
+
+def prune(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """Writes a model without some heads."""
+    head_model = _load(options)
+    mask = HeadMask.of(head_model.grid, options.heads)
+    proof = export(head_model, mask, options.out, options.format)
+    saved = 1 - proof.parameters / proof.parameters_dense
+    text = (
+        f"{len(mask)} of {len(head_model.grid)} heads removed, {saved:.1%} of the parameters\n"
+        f"written to {options.out}, equal to the mask to {proof.max_difference:.1e}; load it with:\n\n"
+        f"folder = {str(options.out)!r}\n{read_record(options.out)['snippet']}"
+    )
+    return proof.to_json(), text
+
+
+def verify_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """Compares an exported model with the mask again."""
+    proof = verify(options.folder)
+    verdict = "equal to" if proof.equal else "DIFFERENT from"
+    text = (
+        f"{verdict} the masked model, largest difference {proof.max_difference:.1e}; "
+        f"{proof.parameters:,} of {proof.parameters_dense:,} parameters, {proof.bytes:,} bytes"
+    )
+    return proof.to_json(), text
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cli.py", description="What every attention head does, and which can go.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = _command(commands, "heads", heads, "print the grid of heads of a model")
+    _model_argument(command)
+    command = _command(commands, "prune", prune, "write a model without some of its heads")
+    _model_argument(command)
+    command.add_argument("--heads", required=True, help='addresses such as "encoder.0.3 cross.5.1"')
+    command.add_argument("--out", required=True, help="a new folder")
+    command.add_argument("--format", default="headlight", help=f"one of {', '.join(FORMATS)} (default: headlight)")
+    command = _command(commands, "verify", verify_folder, "compare an exported model with its mask again")
+    command.add_argument("folder")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[..., Any], text: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.set_defaults(run=run)
+    return command
+
+
+def _model_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", help="a specimen, a folder or a hub id")
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    command.add_argument("--dtype", default="auto", help="auto, float32, float16 or bfloat16")
+
+
+def _load(options: argparse.Namespace) -> HeadModel:
+    head_model = load(options.model, options.device, options.dtype, _show_progress)
+    _show_progress("")
+    return head_model
+
+
+def _show_progress(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
+def _row(head_model: HeadModel, bank: HeadBank, layer: int) -> str:
+    kept = set(head_model.site(bank.bank, layer).kept)
+    heads = bank.layers[layer]
+    cells = " ".join(f"{head:>2}" if head in kept else " ·" for head in range(heads.n_heads))
+    shared = f"  shared by {heads.calls} layers" if heads.calls > 1 else ""
+    groups = len(set(heads.groups))
+    grouped = f"  {groups} key/value heads" if groups < heads.n_heads else ""
+    return f"  layer {layer:>2} {cells}{grouped}{shared}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

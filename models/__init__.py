@@ -1,0 +1,1 @@
+"""A transformer seen as banks of heads; imports nothing of ours."""

@@ -1,0 +1,183 @@
+"""Loads a model from a specimen's name, a local folder or the hub: safetensors only, never any code or pickle."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import transformers
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from safetensors import SafetensorError, safe_open
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+
+from models import all_attention
+from models.catalog import SPECIMENS_FOLDER, specimen_names
+from models.devices import pick_device, pick_dtype
+from models.discovery import discover
+from models.head_model import HeadModel
+from models.shrink import shrunk
+from models.sites import Site
+
+Progress = Callable[[str], None]
+HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+HUB_TIMEOUT_SECONDS = 4.0
+
+
+def load(
+    name_or_folder: str | Path, device: str = "auto", dtype: str = "auto", progress: Progress = lambda _: None
+) -> HeadModel:
+    """The model behind a specimen's name, a folder or a hub id such as `openai-community/gpt2`."""
+    target = pick_device(device)
+    folder = find_folder(name_or_folder, progress)
+    progress("reading the configuration")
+    config = read_config(folder)
+    check_weights(folder)
+    progress("reading the weights")
+    model: Any = _build(folder, config, dtype=pick_dtype(dtype, target))
+    model = model.to(target).eval()
+    progress("finding the heads")
+    name = folder.name if Path(name_or_folder).exists() else str(name_or_folder)
+    tokenizer = _tokenizer(folder, model)
+    if hasattr(config, "head_plan"):
+        sites = tuple(Site.from_json(record) for record in config.head_plan["sites"])
+        return HeadModel(model, tokenizer, sites, discover(model).missed, name)
+    return HeadModel.of(model, tokenizer, name)
+
+
+def find_folder(name_or_folder: str | Path, progress: Progress = lambda _: None) -> Path:
+    """The local folder of a model, downloaded first where it is a hub id."""
+    name = str(name_or_folder)
+    if name in specimen_names():
+        return SPECIMENS_FOLDER / name
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder.resolve()
+    if folder.is_file():
+        raise ValueError(f"{name} is a file; give the folder that holds config.json and model.safetensors")
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
+        raise ValueError(f"no folder {name}; give a folder with config.json, a hub id or one of: {_known()}")
+    return _from_hub(name, progress)
+
+
+def read_config(folder: Path) -> PreTrainedConfig:
+    """The configuration of a local model, checked before anything is built."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ValueError(f"no config.json in {folder}; give the folder of a transformers model")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not valid JSON: {error}") from error
+    kind = record.get("model_type") if isinstance(record, dict) else None
+    if kind not in transformers.CONFIG_MAPPING:
+        asks_for_code = isinstance(record, dict) and "auto_map" in record
+        reason = "it asks to run its own code, which is refused" if asks_for_code else "transformers does not know it"
+        raise ValueError(f"{path} names the model type {kind!r}: {reason}; allowed are the types of transformers")
+    try:
+        config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:
+        raise ValueError(f"{path} is not a valid configuration: {_first_line(error)}") from error
+    return config
+
+
+def check_weights(folder: Path) -> None:
+    """Whether the folder has whole safetensors; pickled weights are refused."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in {".bin", ".pt", ".pth", ".ckpt"})
+        if pickled:
+            raise ValueError(
+                f"{folder} has only pickled weights ({pickled[0]}), which can run code and are refused; convert them "
+                "where you trust them: AutoModel.from_pretrained(folder).save_pretrained(new_folder)"
+            )
+        raise ValueError(f"no model.safetensors in {folder}; give the folder of a transformers model")
+    for path in files:
+        try:
+            with safe_open(path, framework="pt") as weights:
+                weights.keys()
+        except (SafetensorError, OSError) as error:
+            raise ValueError(f"{path} is broken or cut short: {_first_line(error)}") from error
+
+
+def model_class(config: PreTrainedConfig) -> Any:
+    """The class that the configuration names, from transformers or from our own architectures."""
+    for name in config.architectures or ():
+        found = getattr(transformers, name, None) or getattr(all_attention, name, None)
+        if isinstance(found, type) and issubclass(found, PreTrainedModel):
+            return found
+    return transformers.MODEL_MAPPING.get(type(config), AutoModel)
+
+
+def _build(folder: Path, config: PreTrainedConfig, dtype: Any) -> Any:
+    cls: Any = model_class(config)
+    if hasattr(config, "head_plan"):
+        cls = shrunk(cls)
+    try:
+        model, report = cls.from_pretrained(
+            folder, config=config, dtype=dtype, use_safetensors=True, output_loading_info=True
+        )
+    except Exception as error:
+        raise ValueError(f"the weights in {folder} do not fit {cls.__name__}: {_first_line(error)}") from error
+    missing: list[str] = sorted(report["missing_keys"])
+    if missing:
+        raise ValueError(f"{folder} lacks {len(missing)} weights of {cls.__name__}, the first is {missing[0]}")
+    return model
+
+
+def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
+    """What turns text, images or sound into inputs, or None where the folder has nothing that works."""
+    auto: Any = {
+        "input_ids": transformers.AutoTokenizer,
+        "pixel_values": transformers.AutoImageProcessor,
+        "input_features": transformers.AutoProcessor,
+    }[model.main_input_name]
+    try:
+        return auto.from_pretrained(folder, trust_remote_code=False)
+    except Exception:  # a model without a tokenizer is still a model; tasks that need one say so
+        return None
+
+
+def _from_hub(name: str, progress: Progress) -> Path:
+    def snapshot(local: bool) -> Path:
+        found = huggingface_hub.snapshot_download(
+            name, allow_patterns=list(HUB_FILES), ignore_patterns=["*/*"], local_files_only=local
+        )
+        return Path(found)
+
+    try:
+        return snapshot(local=True)
+    except HFValidationError as error:
+        raise ValueError(f"no model {name!r}; give a folder, a hub id such as owner/name, or: {_known()}") from error
+    except LocalEntryNotFoundError:
+        progress(f"asking the hub for {name}")
+    if not _hub_answers():
+        raise ValueError(f"no model {name!r} on this machine, and the model hub cannot be reached; known: {_known()}")
+    try:
+        return snapshot(local=False)
+    except HfHubHTTPError as error:
+        raise ValueError(f"the hub has no model {name!r} that may be read: {_first_line(error)}") from error
+    except OSError as error:
+        raise ValueError(f"could not download {name!r}: {_first_line(error)}") from error
+
+
+def _hub_answers() -> bool:
+    if huggingface_hub.constants.HF_HUB_OFFLINE:
+        return False
+    host = huggingface_hub.constants.ENDPOINT.split("//")[-1].split("/")[0].split(":")[0]
+    try:
+        socket.create_connection((host, 443), HUB_TIMEOUT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _known() -> str:
+    return ", ".join(specimen_names()) or "no specimens are here"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

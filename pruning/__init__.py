@@ -1,0 +1,1 @@
+"""Masks, smaller models and their export."""

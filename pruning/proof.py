@@ -1,0 +1,114 @@
+"""The proof that a smaller model computes what the mask computes: both are run on the same inputs and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from models.example_inputs import example_inputs, main_output
+from models.gating import gated
+from models.head_model import HeadModel
+from pruning.mask import HeadMask
+
+TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+CHECK_FILE = "headlight-check.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How far a smaller model is from the masked one; `equal` allows for rounding in the model's precision only.
+
+    `max_difference` is the largest difference of any output, in units of the largest output.
+    """
+
+    equal: bool
+    max_difference: float
+    parameters: int
+    parameters_dense: int
+    bytes: int
+
+    def to_json(self) -> dict[str, float]:
+        """As plain numbers."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Inputs and what the masked model made of them."""
+
+    inputs: dict[str, Tensor]
+    expected: Tensor
+    parameters_dense: int
+
+    @classmethod
+    def of(cls, head_model: HeadModel, mask: HeadMask) -> Reference:
+        """Runs the unpruned model with the mask's gates."""
+        inputs = example_inputs(head_model)
+        with gated(head_model, mask.as_gates(head_model.device)):
+            expected = main_output(head_model, inputs)
+        return cls(inputs, expected, head_model.n_parameters)
+
+    def save(self, folder: Path) -> None:
+        """Beside the exported model, so that it can be verified without the unpruned one."""
+        tensors = {f"input.{name}": value.cpu().contiguous() for name, value in self.inputs.items()}
+        tensors["expected"] = self.expected.cpu().contiguous()
+        save_file(tensors, folder / CHECK_FILE, {"parameters_dense": str(self.parameters_dense)})
+
+    @classmethod
+    def read(cls, folder: Path, parameters_dense: int) -> Reference:
+        """What `save` wrote."""
+        tensors = load_file(folder / CHECK_FILE)
+        inputs = {name.removeprefix("input."): value for name, value in tensors.items() if name.startswith("input.")}
+        return cls(inputs, tensors["expected"], parameters_dense)
+
+    def compare(self, outputs: list[Tensor], parameters: int, size: int) -> Proof:
+        """The proof for a model that gave these outputs, one for each way to run it."""
+        expected = self.expected.detach().cpu().double()
+        scale = max(1.0, float(expected.abs().max()))
+        differences = [float((output.cpu().double() - expected).abs().max()) / scale for output in outputs]
+        worst = max(differences)
+        equal = worst <= TOLERANCES.get(self.expected.dtype, 1e-5)
+        return Proof(equal, worst, parameters, self.parameters_dense, size)
+
+
+def outputs_in_every_attention(head_model: HeadModel, inputs: dict[str, Tensor]) -> list[Tensor]:
+    """The model's output under each attention implementation that it supports."""
+    placed = {name: value.to(head_model.device) for name, value in inputs.items()}
+    outputs = []
+    for implementation in attention_implementations(head_model.model):
+        with attending(head_model.model, implementation):
+            outputs.append(main_output(head_model, placed))
+    return outputs
+
+
+def attention_implementations(model: PreTrainedModel) -> tuple[str, ...]:
+    """Those of eager and sdpa that the model can be set to."""
+    if not model._can_set_attn_implementation():
+        return (model.config._attn_implementation,)
+    return ("eager", "sdpa") if model._supports_sdpa else ("eager",)
+
+
+@contextmanager
+def attending(model: PreTrainedModel, implementation: str) -> Iterator[None]:
+    """Sets the attention implementation while the context lasts."""
+    before = model.config._attn_implementation
+    if implementation == before:
+        yield
+        return
+    try:
+        model.set_attn_implementation(implementation)
+        yield
+    finally:
+        model.set_attn_implementation(before)
+
+
+def folder_size(folder: Path) -> int:
+    """The bytes of the weights in a folder."""
+    return sum(path.stat().st_size for pattern in ("*.safetensors", "*.onnx*") for path in folder.glob(pattern))

@@ -1,0 +1,81 @@
+"""The smaller shape with a modelling file of its own: transformers loads it where Headlight is not installed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers import PreTrainedModel
+
+from models import shrink
+from models.example_inputs import main_output
+from models.head_model import HeadModel
+from pruning.proof import Reference, attending, attention_implementations
+
+MODELLING_FILE = "modeling_headlight.py"
+AUTO_CLASSES = (
+    "AutoModelForSequenceClassification",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForCausalLM",
+    "AutoModelForMaskedLM",
+    "AutoModelForTokenClassification",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForImageClassification",
+    "AutoModelForSpeechSeq2Seq",
+)
+
+
+def add_modelling_file(cls: type[PreTrainedModel], folder: Path) -> None:
+    """Puts the code beside the weights and names it in config.json."""
+    base = _base_class(cls)
+    source = inspect.getsource(shrink)
+    if base.__module__.startswith("transformers."):
+        origin = f"from transformers import {base.__name__} as Base"
+    else:
+        own = Path(str(inspect.getfile(base)))
+        (folder / own.name).write_text(own.read_text(encoding="utf-8"), encoding="utf-8")
+        origin = f"from .{own.stem} import {base.__name__} as Base"
+    code = f"{source}\n\n{origin}\n\n{base.__name__} = shrunk(Base)\n"
+    (folder / MODELLING_FILE).write_text(code, encoding="utf-8")
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["auto_map"] = {auto_class(base): f"{Path(MODELLING_FILE).stem}.{base.__name__}"}
+    path.write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+
+def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
+    """Loads the folder as a user would, by its own code, and runs it under eager and sdpa."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    auto = getattr(transformers, next(iter(config["auto_map"])))
+    model = auto.from_pretrained(folder, trust_remote_code=True, dtype=reference.expected.dtype).eval()
+    model = model.to(reference.expected.device)
+    loaded = HeadModel(model, None, ())
+    outputs = []
+    for implementation in attention_implementations(model):
+        with attending(model, implementation):
+            outputs.append(main_output(loaded, reference.inputs))
+    return outputs, loaded.n_parameters
+
+
+def snippet(head_model: HeadModel) -> str:
+    """How to load it without Headlight."""
+    auto = auto_class(_base_class(type(head_model.model)))
+    return f"from transformers import {auto}\n\nmodel = {auto}.from_pretrained(folder, trust_remote_code=True)"
+
+
+def auto_class(cls: type[PreTrainedModel]) -> str:
+    """The name of the auto class that builds this model class."""
+    for name in AUTO_CLASSES:
+        if cls in getattr(transformers, name)._model_mapping.values():
+            return name
+    return "AutoModel"
+
+
+def _base_class(cls: type[PreTrainedModel]) -> type[PreTrainedModel]:
+    """The class as its architecture file defines it, not the one that is built smaller."""
+    found = getattr(sys.modules[cls.__module__], cls.__name__)
+    return found if isinstance(found, type) else cls

@@ -1,0 +1,58 @@
+"""The old shape with the heads zeroed: any transformers loads it, nothing gets smaller."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers.pytorch_utils import Conv1D
+
+from models.gating import uninstall
+from models.head_model import HeadModel
+from models.loading import load
+from pruning.mask import HeadMask
+from pruning.proof import Reference, outputs_in_every_attention
+
+
+def with_zeroed_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
+    """A copy in which the columns of the output projection that read a masked head are zero."""
+    if head_model.removed:
+        raise ValueError("a model whose heads were removed for good has no stock shape; export the unpruned model")
+    zeroed = copy.deepcopy(head_model.model)
+    uninstall(zeroed)
+    with torch.no_grad():
+        for head in mask.removed:
+            site = head_model.site(head.bank, head.layer)
+            output: Any = zeroed.get_submodule(site.output)
+            columns = slice(head.head * site.width, (head.head + 1) * site.width)
+            if isinstance(output, Conv1D):
+                output.weight[columns] = 0
+            else:
+                output.weight[:, columns] = 0
+    return replace(head_model, model=zeroed)
+
+
+def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Reference) -> dict[str, str]:
+    """Saves the zeroed copy as transformers would."""
+    del reference
+    zeroed = with_zeroed_heads(head_model, mask)
+    zeroed.model.save_pretrained(folder)
+    if zeroed.tokenizer is not None:
+        zeroed.tokenizer.save_pretrained(folder)
+    return {}
+
+
+def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
+    """The outputs of the saved model under eager and sdpa, and its parameters."""
+    dtype = str(reference.expected.dtype).removeprefix("torch.")
+    loaded = load(folder, str(reference.expected.device), dtype)
+    return outputs_in_every_attention(loaded, reference.inputs), loaded.n_parameters
+
+
+def snippet(head_model: HeadModel) -> str:
+    """How to load it without Headlight."""
+    name = type(head_model.model).__name__
+    return f"from transformers import {name}\n\nmodel = {name}.from_pretrained(folder)"

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.devices import pick_device, pick_dtype
+from models.example_inputs import example_inputs, main_output
+from models.loading import load
+from tests.families import family
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    family("bert").model.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_folder_loads_as_it_was_saved_and_tells_its_progress(folder: Path) -> None:
+    told: list[str] = []
+    loaded = load(folder, device="cpu", progress=told.append)
+    inputs = example_inputs(loaded)
+    torch.testing.assert_close(main_output(loaded, inputs), main_output(family("bert"), inputs))
+    assert loaded.name == "model"
+    assert told == ["reading the configuration", "reading the weights", "finding the heads"]
+
+
+def test_precision_and_device_are_as_asked(folder: Path) -> None:
+    assert load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
+    assert load(folder, device="cpu").model.dtype == torch.float32
+    assert load(folder, device="cpu").device.type == "cpu"
+
+
+def test_unknown_devices_and_precisions_are_refused() -> None:
+    with pytest.raises(ValueError, match="no device 'gpu'; allowed are auto, cpu, cuda"):
+        pick_device("gpu")
+    with pytest.raises(ValueError, match="no device 'cuda:99' on this machine"):
+        pick_device("cuda:99")
+    with pytest.raises(ValueError, match="no precision 'int3'; allowed are auto, float32"):
+        pick_dtype("int3", torch.device("cpu"))
+
+
+def test_pickled_weights_are_refused_with_the_way_to_convert(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save(family("bert").model.state_dict(), folder / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"only pickled weights \(pytorch_model.bin\).*save_pretrained\(new_folder\)"):
+        load(folder)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 1000, -1])
+def test_truncated_weights_are_named(folder: Path, cut: int) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:cut])
+    with pytest.raises(ValueError, match=r"model\.safetensors is broken or cut short"):
+        load(folder)
+
+
+def test_weights_that_do_not_fit_are_named(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 64}))
+    with pytest.raises(ValueError, match=r"do not fit BertForSequenceClassification"):
+        load(folder)
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))
+    with pytest.raises(ValueError, match=r"lacks 16 weights of BertForSequenceClassification, the first is bert"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{", "is not valid JSON"),
+        ("[]", "names the model type None: transformers does not know it"),
+        ('{"model_type": "strange"}', "names the model type 'strange': transformers does not know it"),
+        ('{"model_type": "strange", "auto_map": {"AutoModel": "x.Y"}}', "asks to run its own code, which is refused"),
+        ('{"model_type": "bert", "num_attention_heads": "many"}', "is not a valid configuration|do not fit"),
+    ],
+)
+def test_a_broken_configuration_gets_one_sentence(folder: Path, config: str, message: str) -> None:
+    (folder / "config.json").write_text(config)
+    with pytest.raises(ValueError, match=message) as caught:
+        load(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_model_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no config\.json in"):
+        load(tmp_path)
+    with pytest.raises(ValueError, match=r"no folder .*/none; give a folder with config\.json, a hub id"):
+        load(tmp_path / "none")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="is a file; give the folder"):
+        load(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["owner/model-that-is-not-here", "no such name!", "..\\windows"])
+def test_a_hub_id_without_a_network_gets_one_sentence(name: str) -> None:
+    with pytest.raises(ValueError, match=r"no (model|folder)") as caught:
+        load(name)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.gating import gated
+from pruning import export as export_module
+from pruning.export import export, load_pruned, read_record, save_pruned, verify
+from pruning.mask import HeadMask
+from pruning.proof import CHECK_FILE
+from tests.families import family, masks
+
+ROOT = Path(__file__).parents[2]
+COMPARE = """
+import torch
+from safetensors.torch import load_file
+
+check = load_file(f"{folder}/headlight-check.safetensors")
+inputs = {name.removeprefix("input."): value for name, value in check.items() if name.startswith("input.")}
+with torch.inference_mode():
+    found = model(**inputs).logits
+print(float((found - check["expected"]).abs().max()), "pruning" in sys.modules)
+"""
+COMPARE_ONNX = """
+import numpy
+from safetensors.numpy import load_file
+
+check = load_file(f"{folder}/headlight-check.safetensors")
+inputs = {name.removeprefix("input."): value for name, value in check.items() if name.startswith("input.")}
+(found,) = model.run(None, inputs)
+print(float(numpy.abs(found - check["expected"]).max()), "torch" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("bert", "headlight"), ("marian", "stock"), ("llama", "standalone"), ("bert", "onnx")]
+)
+def test_the_printed_snippet_loads_the_export_in_a_process_of_its_own(name: str, form: str, tmp_path: Path) -> None:
+    head_model = family(name)
+    folder = tmp_path / "out"
+    proof = export(head_model, masks(head_model.grid)["uneven"], folder, form)
+    code = f"import sys\nfolder = {str(folder)!r}\n{read_record(folder)['snippet']}\n"
+    code += COMPARE_ONNX if form == "onnx" else COMPARE
+    where = ROOT if form == "headlight" else tmp_path  # the others must not need the project
+    run = subprocess.run([sys.executable, "-c", code], cwd=where, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    difference, needed = run.stdout.split()
+    assert float(difference) < 1e-4
+    assert needed == str(form == "headlight")
+    assert proof.equal
+
+
+def test_the_smaller_file_is_smaller(tmp_path: Path) -> None:
+    head_model = family("marian")
+    mask = masks(head_model.grid)["random"]
+    smaller = export(head_model, mask, tmp_path / "smaller", "headlight")
+    zeroed = export(head_model, mask, tmp_path / "zeroed", "stock")
+    assert smaller.bytes < 0.85 * zeroed.bytes
+    assert smaller.parameters < zeroed.parameters == smaller.parameters_dense
+
+
+def test_verify_notices_a_changed_weight(tmp_path: Path) -> None:
+    head_model = family("bert")
+    export(head_model, masks(head_model.grid)["random"], tmp_path / "out")
+    weights_file = tmp_path / "out" / "model.safetensors"
+    weights = load_file(weights_file)
+    weights["classifier.bias"] += 0.01
+    save_file(weights, weights_file, {"format": "pt"})
+    proof = verify(tmp_path / "out")
+    assert not proof.equal
+    assert proof.max_difference > 1e-3
+
+
+def test_an_export_that_differs_from_its_mask_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head_model = family("bert")
+    mask = masks(head_model.grid)["random"]
+    monkeypatch.setattr(export_module, "without_heads", lambda model, _: _wrong(model, mask))
+    with pytest.raises(ValueError, match=r"the headlight export differs from the mask by .*; nothing was written"):
+        export(head_model, mask, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="is there already; give a new or an empty folder"):
+        save_pruned(family("bert"), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no format 'pickle'; allowed are headlight, stock, standalone, onnx"):
+        export(family("bert"), HeadMask(family("bert").grid), tmp_path / "out", "pickle")
+
+
+def test_a_folder_that_was_not_exported_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no readable headlight\.json"):
+        verify(tmp_path)
+    (tmp_path / "headlight.json").write_text(json.dumps({"format": "nonsense", "proof": {"parameters_dense": 1}}))
+    with pytest.raises(ValueError, match="names the format 'nonsense'"):
+        verify(tmp_path)
+    (tmp_path / "headlight.json").write_text(json.dumps({"format": "stock", "proof": {"parameters_dense": 1}}))
+    with pytest.raises(ValueError, match=f"no readable {CHECK_FILE}"):
+        verify(tmp_path)
+
+
+def test_a_model_that_is_not_pruned_is_not_loaded_as_pruned(tmp_path: Path) -> None:
+    family("bert").model.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="holds no pruned model"):
+        load_pruned(tmp_path)
+
+
+def test_the_exported_reference_is_what_the_masked_model_gives(tmp_path: Path) -> None:
+    head_model = family("gpt2")
+    mask = masks(head_model.grid)["random"]
+    export(head_model, mask, tmp_path / "out")
+    check = load_file(tmp_path / "out" / CHECK_FILE)
+    inputs = {name.removeprefix("input."): value for name, value in check.items() if name.startswith("input.")}
+    with gated(head_model, mask.as_gates()), torch.inference_mode():
+        assert torch.equal(head_model.model(**inputs).logits, check["expected"])
+
+
+def _wrong(head_model, mask: HeadMask):
+    from pruning.surgery import without_heads
+
+    return without_heads(head_model, HeadMask(mask.grid, frozenset(sorted(mask.removed)[1:])))
