@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 SPECIMENS_FOLDER = Path(__file__).parent.parent / "specimens"
 
@@ -25,9 +27,15 @@ PRESETS = (
 )
 
 
+def read_card(name: str) -> dict[str, Any]:
+    """What a specimen is, how it was made and how good it is, as measured when it was made."""
+    card: dict[str, Any] = json.loads((specimen_folder(name) / "card.json").read_text(encoding="utf-8"))
+    return card
+
+
 def specimen_names() -> tuple[str, ...]:
     """The specimens that are there."""
-    return tuple(sorted(config.parent.name for config in SPECIMENS_FOLDER.glob("*/config.json")))
+    return tuple(sorted(card.parent.name for card in SPECIMENS_FOLDER.glob("*/card.json")))
 
 
 def specimen_folder(name: str) -> Path:
