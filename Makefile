@@ -1,0 +1,55 @@
+# make run   starts the app          make check   format, lint, types, layers
+# make test  every check             make format  rewrites the code in the house style
+# make clean removes the environment and the caches
+# Needs Python 3.11 or newer (PYTHON=python3.12 picks one) and works with GNU make 3.81.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check format clean browser
+.NOTPARALLEL:
+
+run: $(VENV)/installed-run
+	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT))
+
+test: browser check
+	$(BIN)/pytest
+	$(BIN)/python tools/check_docs.py
+	@echo "Every check passed."
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+browser: $(VENV)/installed-dev
+	$(BIN)/python -m tools.browser
+
+clean:
+	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are newer than the requirements they stand for, so a second start installs nothing.
+$(VENV)/installed-run: requirements.txt | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/installed-dev: requirements.txt requirements-dev.txt | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/installed-run
+
+$(BIN)/pip:
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "Headlight needs Python 3.11 or newer; $(PYTHON) was not found." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Headlight needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) lacks the venv module; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "Installing Headlight into $(VENV); the first time this takes a few minutes."
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,48 @@
+"""What every test shares: one thread, fixed seeds, no network, and a browser for those that need one."""
+
+import os
+import random
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+from tools.browser import chromium
+
+SEED = 0
+
+# Annotations, tensor shapes among them, are checked on every call; an int may stand where a float is asked for.
+install_import_hook(
+    ["models", "tasks", "analysis", "pruning"],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+)
+
+torch.set_num_threads(1)  # the workers of pytest-xdist share the cores
+settings.register_profile("headlight", derandomize=True, deadline=None)
+settings.load_profile("headlight")
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds() -> None:
+    random.seed(SEED)
+    np.random.seed(SEED)
+    torch.manual_seed(SEED)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str | None:
+    """For `executable_path=` of Playwright's launch: an installed Chromium, or None for Playwright's own."""
+    return chromium()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if torch.cuda.is_available():
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
