@@ -1,0 +1,170 @@
+"""Which tasks there are, and which one judges which model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from models.head_model import HeadModel
+from tasks.choices import KINDS, kind_of
+from tasks.classification import Classification, LabelledText, label_numbers
+from tasks.corpus import inference_pairs, sentences, stories
+from tasks.fidelity import Fidelity, TranslationFidelity
+from tasks.language_modelling import LanguageModelling
+from tasks.own_data import split_by_hash
+from tasks.readers import Source, read_table
+from tasks.task import Splits, Task
+from tasks.translation import TextPair, Translation
+from tasks.vision import Digits
+
+SIZES = {"calibration": 512, "development": 400, "test": 1000}
+"""Examples of a split that the grammar makes."""
+
+SEED = 20
+NATURAL = Path(__file__).parent / "natural" / "natural.tsv"
+
+SPECIMEN_TASKS = {
+    "translator": "translation",
+    "reader": "inference",
+    "writer": "stories",
+    "all-attention-writer": "stories",
+    "looker": "digits",
+}
+
+E = TypeVar("E")
+
+
+@cache
+def task(key: str) -> Task:
+    """The task of that name."""
+    if key not in TASKS:
+        raise KeyError(f"no task {key!r}; known: {', '.join(sorted(TASKS))}")
+    return TASKS[key]()
+
+
+def task_for(head_model: HeadModel) -> Task:
+    """The task that judges a model: its own for a specimen, else what its architecture and labels allow.
+
+    Where no labels fit, the model is compared with what it is now: make the task before heads are removed.
+    """
+    if head_model.name in SPECIMEN_TASKS:
+        return task(SPECIMEN_TASKS[head_model.name])
+    kind = kind_of(head_model.model)
+    if kind in ("writer", "filler"):
+        return task("natural-text")
+    labelled = {"classifier": ("inference", "sentiment"), "looker": ("digits",)}.get(kind, ())
+    fitting = [key for key in labelled if _labels_fit(head_model, LABELS[key])]
+    return task(fitting[0]) if fitting else fidelity_for(head_model)
+
+
+def fidelity_for(head_model: HeadModel) -> Task:
+    """The task to stay as the model is now, on natural sentences or on digits."""
+    kind = kind_of(head_model.model)
+    if kind == "translator":
+        return TranslationFidelity(
+            "natural-fidelity", "Fidelity on natural sentences", _natural_pairs(), reference=head_model
+        )
+    if kind == "looker":
+        return Fidelity("digit-fidelity", "Fidelity on digits", head_model)
+    if kind in ("classifier", "writer", "filler"):
+        return Fidelity("natural-fidelity", "Fidelity on natural sentences", head_model, _natural_texts())
+    raise ValueError(f"{head_model.name} is a model that {KINDS[kind]}; no task is known that judges such a model")
+
+
+def _labels_fit(head_model: HeadModel, labels: tuple[str, ...]) -> bool:
+    try:
+        label_numbers(head_model, labels)
+    except ValueError:
+        return False
+    return True
+
+
+def _inference() -> Task:
+    return Classification("inference", "Natural language inference", Splits(_inference_examples))
+
+
+def _translation() -> Task:
+    return Translation("translation", "English to German", Splits(_translation_examples))
+
+
+def _stories() -> Task:
+    return LanguageModelling("stories", "Stories", Splits(_story_examples))
+
+
+def _digits() -> Task:
+    return Digits("digits", "Handwritten digits")
+
+
+def _sentiment() -> Task:
+    examples = split_by_hash(
+        NATURAL.name, [LabelledText(row["english"], row["sentiment"]) for row in _natural()], lambda one: one.text
+    )
+    return Classification("sentiment", "Sentiment of natural sentences", examples)
+
+
+def _natural_translation() -> Task:
+    return Translation("natural-translation", "Natural sentences, English to German", _natural_pairs())
+
+
+def _natural_text() -> Task:
+    return LanguageModelling("natural-text", "Natural sentences", _natural_texts())
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "inference": _inference,
+    "translation": _translation,
+    "stories": _stories,
+    "digits": _digits,
+    "sentiment": _sentiment,
+    "natural-translation": _natural_translation,
+    "natural-text": _natural_text,
+}
+
+LABELS = {
+    "inference": ("entailment", "neutral", "contradiction"),
+    "sentiment": ("negative", "neutral", "positive"),
+    "digits": tuple("0123456789"),
+}
+
+
+@cache
+def _inference_examples(split: str) -> tuple[LabelledText, ...]:
+    pairs = inference_pairs(SEED, split)
+    return _distinct(split, (LabelledText(one.premise.english, one.label, one.hypothesis.english) for one in pairs))
+
+
+@cache
+def _translation_examples(split: str) -> tuple[TextPair, ...]:
+    return _distinct(split, (TextPair(one.english, one.german_text) for one in sentences(SEED, split)))
+
+
+@cache
+def _story_examples(split: str) -> tuple[str, ...]:
+    return _distinct(split, (story.english for story in stories(SEED, split)))
+
+
+def _distinct(split: str, examples: Iterator[E]) -> tuple[E, ...]:
+    """As many different examples as the split has."""
+    found: dict[E, None] = {}
+    for example in examples:
+        found[example] = None
+        if len(found) == SIZES[split]:
+            break
+    return tuple(found)
+
+
+@cache
+def _natural() -> tuple[dict[str, str], ...]:
+    rows = read_table(Source.from_path(NATURAL), ["english", "german"], ["sentiment"]).rows
+    return tuple(row.values for row in rows)
+
+
+def _natural_pairs() -> Splits[TextPair]:
+    pairs = [TextPair(row["english"], row["german"]) for row in _natural()]
+    return split_by_hash(NATURAL.name, pairs, lambda pair: pair.source)
+
+
+def _natural_texts() -> Splits[str]:
+    return split_by_hash(NATURAL.name, [row["english"] for row in _natural()], lambda text: text)

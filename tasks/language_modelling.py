@@ -1,0 +1,157 @@
+"""How well a model predicts the tokens of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.head_model import HeadModel
+from models.probe_inputs import accepted
+from tasks import metrics, paired
+from tasks.batching import BUDGET, IGNORED, Batch, EncodedRow, text_budget
+from tasks.choices import check_kind
+from tasks.encoding import longest_text, text_tokens, tokenizer_of
+from tasks.task import Metric, Outcomes, PerExample, Splits, Task, array, precise
+
+Logits = Float[Tensor, "example place token"]
+Labels = Int[Tensor, "example place"]
+
+GAPS = 4
+"""Tokens of a text that a model which fills gaps is asked for, one at a time."""
+
+
+def _sums(outcomes: Outcomes) -> tuple[NDArray[Any], NDArray[Any]]:
+    return outcomes["nll"], outcomes["n_tokens"]
+
+
+PERPLEXITY = Metric(
+    "perplexity",
+    False,
+    "exp of the mean negative log-likelihood of a token, over all tokens",
+    lambda outcomes: metrics.perplexity(*_sums(outcomes)),
+    lambda first, second: paired.paired_bootstrap(
+        metrics.perplexity_sums(*_sums(first)), metrics.perplexity_sums(*_sums(second))
+    ),
+)
+BITS_PER_TOKEN = Metric(
+    "bits per token",
+    False,
+    "mean negative log-likelihood of a token, in bits, over all tokens",
+    lambda outcomes: metrics.bits_per_token(*_sums(outcomes)),
+    lambda first, second: paired.paired_bootstrap(
+        metrics.bits_per_token_sums(*_sums(first)), metrics.bits_per_token_sums(*_sums(second))
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LanguageModelling(Task):
+    """The next token at every place of a text; for a model that fills gaps, tokens that were masked one at a time.
+
+    The latter is the pseudo-perplexity of Salazar et al. 2020. Differs: the paper masks every token, we at most GAPS
+    of a text. The two perplexities are not to be compared with each other.
+    """
+
+    examples: Splits[str]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Perplexity, then bits per token."""
+        return PERPLEXITY, BITS_PER_TOKEN
+
+    def rows(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
+        """Texts, cut into windows of what the model reads at once; those without a token to predict are left out."""
+        kind = check_kind(head_model, self.title, "writer", "filler")
+        texts = self.examples.first(split, n)
+        return window_rows(head_model, texts) if kind == "writer" else gap_rows(head_model, texts, GAPS)
+
+    def budget(self, head_model: HeadModel) -> int:
+        """Places whose logits fit."""
+        return text_budget(head_model, BUDGET)
+
+    def losses(self, head_model: HeadModel, batch: Batch) -> PerExample:
+        """Mean negative log-likelihood of the predicted tokens of a row."""
+        return mean_losses(head_model, batch)
+
+    def observe(self, head_model: HeadModel, batch: Batch) -> Mapping[str, NDArray[Any]]:
+        """Summed negative log-likelihood, in nats, and number of predicted tokens."""
+        nll, n_tokens = token_sums(head_model.model(**batch.inputs).logits, batch.labels)
+        return {"nll": array(nll), "n_tokens": array(n_tokens)}
+
+    def outcomes(self, head_model: HeadModel, split: str, n: int | None = None, budget: int | None = None) -> Outcomes:
+        """What the model predicts of the first n texts of a split, the windows of a text added up."""
+        windows = super().outcomes(head_model, split, n, budget)
+        indices, starts = np.unique(windows.indices, return_index=True)
+        sums = {name: np.add.reduceat(column, starts) for name, column in windows.columns.items()}
+        return replace(windows, indices=indices, columns=sums)
+
+
+def mean_losses(head_model: HeadModel, batch: Batch) -> PerExample:
+    """Mean cross-entropy over the labelled places of every row."""
+    nll, n_tokens = token_sums(head_model.model(**batch.inputs).logits, batch.labels)
+    return nll / n_tokens
+
+
+def token_sums(logits: Logits, labels: Labels) -> tuple[PerExample, PerExample]:
+    """Summed cross-entropy and number of the labelled places of every row."""
+    per_place = cross_entropy(precise(logits).transpose(1, 2), labels, reduction="none", ignore_index=IGNORED)
+    return per_place.sum(dim=1), (labels != IGNORED).sum(dim=1).to(per_place.dtype)
+
+
+def window_rows(head_model: HeadModel, texts: Sequence[str]) -> list[EncodedRow]:
+    """Windows in which every token of a text but its first is predicted exactly once.
+
+    A begin token, where the tokenizer has one, comes first, so that the first word is predicted too. A window starts
+    with the last token of the one before.
+    """
+    width = longest_text(head_model)
+    rows = []
+    for index, tokens in enumerate(text_tokens(head_model, texts)):
+        for start in range(0, len(tokens) - 1, width - 1):
+            window = tokens[start : start + width]
+            inputs = {"input_ids": window, "attention_mask": [1] * len(window)}
+            rows.append(EncodedRow(index, inputs, [*window[1:], IGNORED]))
+    return rows
+
+
+def gap_rows(head_model: HeadModel, texts: Sequence[str], n_gaps: int) -> list[EncodedRow]:
+    """Every text with one token masked, once for each of at most n_gaps tokens spread over it."""
+    tokenizer = tokenizer_of(head_model)
+    if tokenizer.mask_token_id is None:
+        raise ValueError(f"the tokenizer of {head_model.name} has no mask token; a model that fills gaps needs one")
+    encoded = tokenizer(
+        list(texts),
+        truncation=True,
+        max_length=longest_text(head_model),
+        return_special_tokens_mask=True,
+        return_attention_mask=True,
+    )
+    special = encoded.pop("special_tokens_mask")
+    named = accepted(head_model.model, **encoded)
+    rows = []
+    for index in range(len(texts)):
+        inputs = {name: list(values[index]) for name, values in named.items()}
+        ordinary = [place for place, flag in enumerate(special[index]) if not flag]
+        for place in _spread(ordinary, n_gaps):
+            rows.append(_with_gap(index, inputs, place, tokenizer.mask_token_id))
+    return rows
+
+
+def _with_gap(index: int, inputs: dict[str, list[int]], place: int, mask: int) -> EncodedRow:
+    tokens = inputs["input_ids"]
+    labels = [token if position == place else IGNORED for position, token in enumerate(tokens)]
+    return EncodedRow(index, inputs | {"input_ids": [*tokens[:place], mask, *tokens[place + 1 :]]}, labels)
+
+
+def _spread(places: Sequence[int], n: int) -> list[int]:
+    """At most n of the places, in the middles of n equal parts."""
+    if len(places) <= n:
+        return list(places)
+    return [places[(2 * part + 1) * len(places) // (2 * n)] for part in range(n)]

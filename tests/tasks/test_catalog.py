@@ -1,0 +1,77 @@
+"""The catalog: every task has its splits, and every model finds one that judges it."""
+
+from dataclasses import replace
+
+import pytest
+import transformers as hf
+
+from tasks import catalog
+from tasks.catalog import SPECIMEN_TASKS, TASKS, task, task_for
+from tasks.fidelity import Fidelity, TranslationFidelity
+from tasks.task import SPLITS
+from tests.families import TEXT
+from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
+
+GRAMMAR = ("inference", "translation", "stories")
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """Small splits: with every call type-checked, as in tests, the grammar is a hundred times slower."""
+    made = (catalog._inference_examples, catalog._translation_examples, catalog._story_examples)
+    small = {"calibration": 6, "development": 4, "test": 8}
+    monkeypatch.setattr(catalog, "SIZES", small)
+    for examples in made:
+        examples.cache_clear()
+    yield small
+    for examples in made:
+        examples.cache_clear()
+
+
+@pytest.mark.parametrize("key", GRAMMAR)
+def test_the_grammar_fills_every_split_with_different_examples(key, sizes):
+    seen = [example for split in SPLITS for example in task(key).examples.first(split)]
+    assert [len(task(key).examples.first(split)) for split in SPLITS] == list(sizes.values())
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("key", [key for key in TASKS if key not in GRAMMAR and key != "digits"])
+def test_natural_sentences_fill_every_split(key):
+    texts = [set(task(key).examples.first(split)) for split in SPLITS]
+    assert all(len(part) >= 10 for part in texts)
+    assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
+
+
+def test_every_task_goes_by_its_key_and_every_specimen_has_one():
+    assert all(task(key).key == key for key in TASKS)
+    assert set(SPECIMEN_TASKS.values()) <= set(TASKS)
+    with pytest.raises(KeyError, match="no task 'nothing'; known: "):
+        task("nothing")
+
+
+def test_a_specimen_is_judged_by_what_it_learned():
+    assert task_for(replace(tiny("marian"), name="translator")) is task("translation")
+
+
+def test_models_are_judged_by_what_they_can_do():
+    assert task_for(tiny("gpt2")) is task("natural-text")
+    assert task_for(filler()) is task("natural-text")
+    assert isinstance(task_for(tiny("marian")), TranslationFidelity)
+    assert isinstance(task_for(tiny("bert")), Fidelity)
+    assert isinstance(task_for(tiny("vit")), Fidelity)
+
+
+@pytest.mark.parametrize(
+    ("labels", "key"),
+    [(("Neutral", "ENTAILMENT", "contradiction"), "inference"), (("negative", "neutral", "positive"), "sentiment")],
+)
+def test_a_classifier_is_judged_by_the_labels_it_knows(labels, key):
+    head_model = tiny("bert")
+    head_model.model.config.id2label = dict(enumerate(labels))
+    assert task_for(head_model) is task(key)
+
+
+def test_a_model_without_a_head_is_one_sentence():
+    headless = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
+    with pytest.raises(ValueError, match="has no output head; no task is known"):
+        task_for(headless)

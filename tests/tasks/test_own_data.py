@@ -1,0 +1,108 @@
+"""Own data: rows become a task, equal texts share a split, and errors name what is wrong."""
+
+import sys
+
+import pytest
+
+from tasks.classification import Classification
+from tasks.language_modelling import LanguageModelling
+from tasks.own_data import Columns, hub_rows, read_task, read_text_task, split_by_hash
+from tasks.readers import Source
+from tasks.task import SPLITS
+from tasks.translation import Translation
+
+LINES = [f"text {number}\tsecond {number}\t{number % 2}" for number in range(200)]
+
+
+def tsv(lines):
+    return Source("own.tsv", "\n".join(["one\ttwo\tlabel", *lines]).encode())
+
+
+def everything(task):
+    return [example for split in SPLITS for example in task.examples.first(split)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        (Columns("one", label="label"), Classification),
+        (Columns("one", pair="two", label="label"), Classification),
+        (Columns("one", target="two"), Translation),
+        (Columns("one"), LanguageModelling),
+    ],
+)
+def test_the_columns_decide_the_task_and_every_row_is_in_one_split(columns, kind):
+    task, broken = read_task(tsv(LINES), columns)
+    assert type(task) is kind
+    assert len(everything(task)) == len(set(everything(task))) == 200
+    assert broken == ()
+
+
+def test_the_second_text_is_kept():
+    task, _ = read_task(tsv(LINES), Columns("one", pair="two", label="label"))
+    assert all(example.text.split()[1] == example.pair.split()[1] for example in everything(task))
+
+
+def test_a_broken_row_is_named_and_the_rest_is_kept():
+    task, broken = read_task(tsv([*LINES, "too few"]), Columns("one"))
+    assert len(everything(task)) == 200
+    assert str(broken[0]).startswith("own.tsv, line 202")
+
+
+def test_equal_texts_share_a_split_and_new_rows_move_no_old_ones():
+    small = split_by_hash("s", [str(number) for number in range(100)] * 2, str)
+    large = split_by_hash("s", [str(number) for number in range(300)], str)
+    for split in SPLITS:
+        assert set(small.first(split)) <= set(large.first(split))
+    assert not set(small.first("calibration")) & set(small.first("test"))
+
+
+def test_too_few_rows_are_refused_with_their_counts():
+    with pytest.raises(ValueError, match=r"own.tsv has 12 usable rows: \d+ for calibration.*every split needs 10"):
+        read_task(tsv(LINES[:12]), Columns("one"))
+
+
+def test_columns_that_make_no_task_are_refused():
+    with pytest.raises(ValueError, match="'a' as label and 'b' as target"):
+        Columns("t", label="a", target="b")
+    with pytest.raises(ValueError, match="'p' as second text without a label"):
+        Columns("t", pair="p")
+    with pytest.raises(ValueError, match=r"own.tsv has no column 'three'"):
+        read_task(tsv(LINES), Columns("three"))
+
+
+def test_a_plain_text_is_read_by_paragraphs_or_else_by_lines():
+    paragraphs = "\n\n".join(f"first {number}\nsecond" for number in range(100))
+    assert "first 7 second" in everything(read_text_task(Source("a.txt", paragraphs.encode())))
+    lines = "\n".join(f"line {number}" for number in range(100))
+    assert "line 7" in everything(read_text_task(Source("a.txt", lines.encode())))
+
+
+def test_a_data_set_of_the_hub_without_the_package_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ValueError, match="'some/set' needs the package datasets, which is not installed"):
+        hub_rows("some/set", Columns("text"))
+
+
+class Named:
+    def int2str(self, number):
+        return ("no", "yes")[number]
+
+
+def test_a_data_set_of_the_hub_gives_rows_with_class_names(monkeypatch):
+    class Streamed(list):
+        @property
+        def features(self):
+            return {"text": object(), "label": Named()}
+
+    class Package:
+        @staticmethod
+        def load_dataset(path, configuration, split, streaming):
+            assert (path, configuration, split, streaming) == ("some/set", "part", "train", True)
+            return Streamed([{"text": "a", "label": 1}, {"text": "b", "label": 0}])
+
+    monkeypatch.setitem(sys.modules, "datasets", Package)
+    rows = hub_rows("some/set:part", Columns("text", label="label"))
+    assert [row.values for row in rows] == [{"text": "a", "label": "yes"}, {"text": "b", "label": "no"}]
+    with pytest.raises(ValueError, match="has no column 'body'; it has text, label"):
+        hub_rows("some/set:part", Columns("body"))
