@@ -5,16 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from transformers.utils import logging as transformers_logging
 
+from models.catalog import read_card, specimen_names
+from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadBank
 from models.loading import load
 from pruning.export import FORMATS, export, read_record, verify
 from pruning.mask import HeadMask
+from tasks.catalog import TASKS, fidelity_for, task, task_for
+from tasks.own_data import Columns, read_task, read_text_task
+from tasks.readers import Source
+from tasks.task import SPLITS, Task
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,6 +85,69 @@ def verify_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return proof.to_json(), text
 
 
+def evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The metric of a model, with or without some of its heads."""
+    head_model = _load(options)
+    judge = _task(options, head_model)
+    mask = _mask(options.mask, head_model)
+    started = time.perf_counter()
+    with gated(head_model, mask.as_gates(head_model.device)):
+        estimates = judge.estimates(judge.outcomes(head_model, options.split, options.n))
+    seconds = time.perf_counter() - started
+    first = estimates[0]
+    record = {"metric": first.metric, "value": first.value, "low": first.low, "high": first.high}
+    lines = [f"{head_model.name}, {len(mask)} heads masked: {judge.title}, {options.split}, {seconds:.1f} s"]
+    lines += [
+        f"  {found.metric} {found.value:.4g}, 95 % {found.low:.4g} to {found.high:.4g} ({found.method}), n = {found.n}"
+        for found in estimates
+    ]
+    lines += [f"  {metric.about}" for metric in judge.metrics if metric.about]
+    return record | {"n": first.n, "split": options.split, "seconds": seconds}, "\n".join(lines)
+
+
+def specimens(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The models that ship with Headlight, as their cards describe them."""
+    del options
+    cards = {name: read_card(name) for name in specimen_names()}
+    lines = []
+    for name, card in cards.items():
+        found = card["metrics"][0]
+        judged = f"{found['metric']} {found['value']:.4g} ({found['low']:.4g} to {found['high']:.4g})"
+        lines += [f"{name:<21} {card['title']}", f"{'':<21} {card['heads']}, {judged} on {found['split']}"]
+    return {"specimens": cards}, "\n".join(lines)
+
+
+def _task(options: argparse.Namespace, head_model: HeadModel) -> Task:
+    """The task that was named, that a file makes, or that fits the model."""
+    if options.data:
+        source = Source.from_path(options.data)
+        if Path(options.data).suffix == ".txt":
+            return read_text_task(source)
+        columns = dict(pair.split("=", 1) for pair in options.columns if "=" in pair)
+        unknown = [pair for pair in options.columns if pair.split("=", 1)[0] not in ("text", "pair", "label", "target")]
+        if unknown or "text" not in columns:
+            raise ValueError(
+                f"columns {' '.join(options.columns)!r}; allowed is text=NAME, with pair=, label= or target="
+            )
+        own, broken = read_task(source, Columns(**columns))
+        for row in broken:
+            print(f"headlight: skipped {row}", file=sys.stderr)
+        return own
+    if options.task == "fidelity":
+        return fidelity_for(head_model)
+    return task(options.task) if options.task else task_for(head_model)
+
+
+def _mask(text: str, head_model: HeadModel) -> HeadMask:
+    """Addresses, or a file that holds a mask as JSON."""
+    if not text.endswith(".json"):
+        return HeadMask.of(head_model.grid, text)
+    try:
+        return HeadMask.from_json(head_model.grid, Path(text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"cannot read the mask {text}: {error.strerror}") from error
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cli.py", description="What every attention head does, and which can go.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -87,6 +158,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--heads", required=True, help='addresses such as "encoder.0.3 cross.5.1"')
     command.add_argument("--out", required=True, help="a new folder")
     command.add_argument("--format", default="headlight", help=f"one of {', '.join(FORMATS)} (default: headlight)")
+    command = _command(commands, "evaluate", evaluate, "print the metric of a model, whole or masked")
+    _model_argument(command)
+    known = ", ".join([*TASKS, "fidelity"])
+    command.add_argument("--task", default="", help=f"one of {known}; by default what fits the model")
+    command.add_argument("--data", default="", help="your own CSV, TSV, JSONL, CoNLL-U or plain text file")
+    command.add_argument("--columns", nargs="+", default=[], metavar="ROLE=NAME", help="text=, pair=, label=, target=")
+    command.add_argument("--mask", default="", help="addresses of heads to switch off, or a .json file with a mask")
+    command.add_argument("--split", default="development", help=f"one of {', '.join(SPLITS)} (default: development)")
+    command.add_argument("--n", type=int, default=None, help="only the first N examples")
+    _command(commands, "specimens", specimens, "list the models that ship with Headlight")
     command = _command(commands, "verify", verify_folder, "compare an exported model with its mask again")
     command.add_argument("folder")
     return parser

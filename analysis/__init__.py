@@ -1,0 +1,1 @@
+"""What every head does and how much it matters."""

@@ -1,0 +1,1 @@
+"""How much a model depends on each of its heads: one method a file."""

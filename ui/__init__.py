@@ -1,0 +1,1 @@
+"""Figures, components and forms that pages draw with."""

@@ -1,0 +1,58 @@
+"""A specimen in a few lines: its grid in small, what it does, and how well."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from models.catalog import read_card, specimen_folder
+from models.heads import HeadId
+from ui.palette import importance_colour
+from ui.shell import chips
+
+PURPOSES = {
+    "translator": "English to German",
+    "reader": "Does A imply B?",
+    "writer": "Next word",
+    "all-attention-writer": "Next word, no feed-forward",
+    "looker": "Handwritten digits",
+}
+UNITS = {"accuracy": 100.0, "top-1 accuracy": 100.0}
+
+
+def specimen_html(name: str, theme: str) -> str:
+    """The card, from the numbers that were measured when the specimen was made."""
+    card = read_card(name)
+    heads = json.loads((specimen_folder(name) / "history.json").read_text(encoding="utf-8"))
+    facts = chips(f"{len(heads['heads'])} heads", f"{card['parameters'] / 1e6:.1f} M")
+    return (
+        f'{_mini_grids(heads, theme)}<div class="hl-specimen">{escape(name)}</div>'
+        f'<div class="hl-source">{escape(PURPOSES.get(name, ""))}</div>'
+        f'<div class="hl-specimen-chips">{facts}</div>'
+        f'<div class="hl-specimen-metric">{escape(headline(card["metrics"][0]))}</div>'
+    )
+
+
+def headline(metric: dict[str, Any]) -> str:
+    """The headline metric in words, shares as percentages."""
+    if metric["metric"] in UNITS:
+        return f"{metric['metric']} {100 * metric['value']:.1f} %"
+    return f"{metric['metric']} {metric['value']:.1f}"
+
+
+def _mini_grids(history: dict[str, Any], theme: str) -> str:
+    """The last scores of the training history, one tiny grid a bank."""
+    scores = dict(zip(history["heads"], history["points"][-1]["scores"], strict=True))
+    most = max(scores.values()) or 1.0
+    banks: dict[str, dict[int, str]] = {}
+    for address, score in scores.items():
+        head = HeadId.parse(address)
+        colour = importance_colour((max(score, 0.0) / most) ** 0.5, theme)
+        rows = banks.setdefault(head.bank, {})
+        rows[head.layer] = rows.get(head.layer, "") + f'<i style="background:{colour}"></i>'
+    grids = "".join(
+        f'<span class="hl-mini">{"".join(f"<span>{cells}</span>" for cells in rows.values())}</span>'
+        for rows in banks.values()
+    )
+    return f'<div class="hl-minis" aria-hidden="true">{grids}</div>'
