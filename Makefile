@@ -1,13 +1,13 @@
 # make run   starts the app          make check   format, lint, types, layers
 # make test  every check             make format  rewrites the code in the house style
-# make clean removes the environment and the caches
+# make clean removes the environment and the caches; make pictures takes the pictures of the documents
 # Needs Python 3.11 or newer (PYTHON=python3.12 picks one) and works with GNU make 3.81.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean browser
+.PHONY: run test check format clean browser pictures
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
@@ -30,6 +30,9 @@ format: $(VENV)/installed-dev
 
 browser: $(VENV)/installed-dev
 	$(BIN)/python -m tools.browser
+
+pictures: browser
+	$(BIN)/python -m tools.screenshots
 
 clean:
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

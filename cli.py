@@ -63,7 +63,7 @@ def heads(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 def prune(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Writes a model without some heads."""
     head_model = _load(options)
-    mask = HeadMask.of(head_model.grid, options.heads)
+    mask = _mask(options.heads, head_model)
     proof = export(head_model, mask, options.out, options.format)
     saved = 1 - proof.parameters / proof.parameters_dense
     text = (
@@ -155,7 +155,8 @@ def _parser() -> argparse.ArgumentParser:
     _model_argument(command)
     command = _command(commands, "prune", prune, "write a model without some of its heads")
     _model_argument(command)
-    command.add_argument("--heads", required=True, help='addresses such as "encoder.0.3 cross.5.1"')
+    example = 'addresses such as "encoder.0.3 cross.5.1"'
+    command.add_argument("--heads", required=True, help=f"{example}, or a .json file with a mask")
     command.add_argument("--out", required=True, help="a new folder")
     command.add_argument("--format", default="headlight", help=f"one of {', '.join(FORMATS)} (default: headlight)")
     command = _command(commands, "evaluate", evaluate, "print the metric of a model, whole or masked")

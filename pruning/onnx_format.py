@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,11 @@ from models.example_inputs import main_output, output_tensor
 from models.head_model import HeadModel
 from models.probe_inputs import accepted
 from pruning.mask import HeadMask
-from pruning.proof import Reference
+from pruning.proof import Reference, attending, attention_implementations
 from pruning.surgery import without_heads
 
 MODEL_FILE = "model.onnx"
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class _OneOutput(nn.Module):
@@ -50,7 +52,7 @@ def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Refere
     try:
         _export(smaller, reference.inputs, folder / MODEL_FILE, any_size=False)
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        reason = _ANSI.sub("", str(error).strip() or type(error).__name__).splitlines()[0][:200]
         raise ValueError(f"{type(head_model.model).__name__} cannot be exported to ONNX here: {reason}") from error
     sizes = ", ".join(f"{name} {list(value.shape)}" for name, value in reference.inputs.items())
     return {"sizes": f"only {sizes}"}
@@ -74,7 +76,8 @@ def _export(smaller: HeadModel, inputs: dict[str, Tensor], path: Path, any_size:
     sizes = tuple(
         {0: Dim.AUTO} if value.is_floating_point() else {0: Dim.AUTO, 1: Dim.AUTO} for value in inputs.values()
     )
-    with _quiet():
+    eager = attention_implementations(smaller.model)[0]  # fused attention with a position bias cannot be exported
+    with _quiet(), attending(smaller.model, eager):
         torch.onnx.export(
             _OneOutput(smaller, names).eval(),
             tuple(inputs.values()),

@@ -2,6 +2,7 @@
 
 import os
 import random
+from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -12,13 +13,18 @@ import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+import tasks
 from tools.browser import chromium
 
 SEED = 0
 
 # Annotations, tensor shapes among them, are checked on every call; an int may stand where a float is asked for.
+# The grammar makes no tensors and many small calls, so it is left out.
+CHECKED = [
+    f"tasks.{path.stem}" for path in Path(tasks.__path__[0]).iterdir() if path.stem not in ("corpus", "__init__")
+]
 install_import_hook(
-    ["models", "tasks", "analysis", "pruning"],
+    ["models", "analysis", "pruning", *CHECKED],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
 

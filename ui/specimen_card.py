@@ -37,7 +37,7 @@ def specimen_html(name: str, theme: str) -> str:
 def headline(metric: dict[str, Any]) -> str:
     """The headline metric in words, shares as percentages."""
     if metric["metric"] in UNITS:
-        return f"{metric['metric']} {100 * metric['value']:.1f} %"
+        return f"{metric['metric']} {100 * metric['value']:.1f}\N{NO-BREAK SPACE}%"
     return f"{metric['metric']} {metric['value']:.1f}"
 
 

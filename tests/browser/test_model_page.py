@@ -21,7 +21,7 @@ def test_the_first_screen_shows_a_coloured_grid_without_any_choice(page: Page, a
     assert cells.first.get_attribute("aria-label").startswith("encoder.0.0, ")
 
 
-def test_every_specimen_loads_by_its_button_and_by_its_link(page: Page, address: str) -> None:
+def test_a_specimen_loads_by_its_button_and_by_its_link(page: Page, address: str) -> None:
     name = "looker"
     page.goto(address)
     page.locator(f".st-key-load-{name} button").click()
@@ -56,7 +56,7 @@ def test_a_pruned_folder_shows_what_is_gone(page: Page, address: str, tmp_path: 
     [
         ("/no/such/folder", "no folder /no/such/folder"),
         ("owner/no-such-model", "the model hub cannot be reached"),
-        ("<script>alert(1)</script>", "no folder <script>alert(1)</script>"),
+        ("<script>alert(1)</script>", "no model '<script>alert(1)</script>'; give a folder"),
     ],
 )
 def test_a_wrong_model_gets_one_sentence_and_no_traceback(page: Page, address: str, model: str, sentence: str) -> None:

@@ -23,10 +23,6 @@ from tests.families import FAMILIES, family, masks
 every_family = pytest.mark.parametrize("name", FAMILIES)
 generating = pytest.mark.parametrize("name", [name for name in FAMILIES if family(name).model.can_generate()])
 
-NO_ONNX = {
-    "t5": "torch.onnx cannot export T5's position bias, pruned or not",
-}
-
 
 def masked_output(head_model: HeadModel, mask: HeadMask, inputs: dict[str, Tensor]) -> Tensor:
     with gated(head_model, mask.as_gates()):
@@ -134,11 +130,8 @@ def test_exports_for_people_without_headlight_are_equal_to_the_mask(name: str, f
     assert (proof.parameters < proof.parameters_dense) == (form == "standalone")
 
 
-@pytest.mark.slow
 @every_family
 def test_the_onnx_export_is_equal_to_the_mask(name: str, tmp_path: Path) -> None:
-    if name in NO_ONNX:
-        pytest.xfail(NO_ONNX[name])
     head_model = family(name)
     proof = export(head_model, masks(head_model.grid)["random"], tmp_path / "onnx", "onnx")
     assert proof.equal and proof.max_difference < 1e-5
