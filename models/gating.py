@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from models.head_model import HeadModel
 
-_INSTALLED = "_gate_hooks_of"  # holds the id of the model whose hooks are there, which a deep copy does not match
 _ACTIVE: ContextVar[Mapping[nn.Module, Tensor]] = ContextVar("active_gates")
 
 
@@ -36,7 +36,7 @@ def gated(head_model: HeadModel, gates: Tensor) -> Iterator[None]:
 
 def install(head_model: HeadModel) -> None:
     """Puts a hook on every output projection, once; without active gates it does nothing."""
-    if getattr(head_model.model, _INSTALLED, None) == id(head_model.model):
+    if _is_installed(head_model):
         return
     uninstall(head_model.model)
     start = 0
@@ -50,11 +50,17 @@ def install(head_model: HeadModel) -> None:
             columns = [starts[site.bank, site.layer] + head for head in site.kept]
             output = head_model.model.get_submodule(site.output)
             output.register_forward_pre_hook(_GateHook(head_model.model, columns, site.width))
-    setattr(head_model.model, _INSTALLED, id(head_model.model))
+
+
+def _is_installed(head_model: HeadModel) -> bool:
+    """Whether the hooks of this very model are there."""
+    outputs = (head_model.model.get_submodule(site.output) for site in head_model.sites if site.kept)
+    hooks = next((output._forward_pre_hooks.values() for output in outputs), ())
+    return any(isinstance(hook, _GateHook) and hook.model is head_model.model for hook in hooks)
 
 
 def uninstall(model: nn.Module) -> None:
-    """Takes all gate hooks away again; a deep copy of a gated model carries hooks that point at the original."""
+    """Takes all gate hooks away again, before the modules that carry them are changed."""
     for module in model.modules():
         hooks = module._forward_pre_hooks
         for key in [key for key, hook in hooks.items() if isinstance(hook, _GateHook)]:
@@ -64,7 +70,7 @@ def uninstall(model: nn.Module) -> None:
 class _GateHook:
     """Multiplies the heads that stand side by side in the input of an output projection."""
 
-    def __init__(self, model: nn.Module, columns: list[int], width: int) -> None:
+    def __init__(self, model: nn.Module | None, columns: list[int], width: int) -> None:
         self.model = model
         self.columns = columns
         self.contiguous = columns == list(range(columns[0], columns[-1] + 1))
@@ -72,7 +78,7 @@ class _GateHook:
 
     def __call__(self, module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
         del module
-        gates = _ACTIVE.get({}).get(self.model)
+        gates = None if self.model is None else _ACTIVE.get({}).get(self.model)
         if gates is None:
             return None
         context = args[0]
@@ -89,6 +95,6 @@ class _GateHook:
             return gates[..., self.columns[0] : self.columns[-1] + 1]
         return torch.stack([gates[..., column] for column in self.columns], dim=-1)
 
-    def __deepcopy__(self, memo: dict[int, object]) -> _GateHook:
-        del memo
-        return self
+    def __deepcopy__(self, memo: dict[int, Any]) -> _GateHook:
+        """The hook of a copied model belongs to the copy; that of a module copied alone belongs to nobody."""
+        return _GateHook(memo.get(id(self.model)), self.columns, self.width)

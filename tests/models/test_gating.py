@@ -121,3 +121,19 @@ def test_gates_for_another_batch_size_are_refused() -> None:
         gated(head_model, torch.ones(3, len(head_model.grid))),
     ):
         main_output(head_model, example_inputs(head_model))
+
+
+def test_a_deep_copy_of_a_gated_model_has_gates_of_its_own() -> None:
+    from copy import deepcopy
+    from dataclasses import replace
+
+    original = family("bert")
+    inputs = example_inputs(original)
+    gates = torch.linspace(0, 1, len(original.grid))
+    with gated(original, gates):
+        expected = main_output(original, inputs)
+    copied = replace(original, model=deepcopy(original.model))
+    with gated(original, gates):
+        assert not torch.equal(main_output(copied, inputs), expected)
+    with gated(copied, gates):
+        assert torch.equal(main_output(copied, inputs), expected)
