@@ -43,8 +43,6 @@ class Splits(Generic[E]):
         """The first n examples of a split, all of them by default."""
         if split not in SPLITS:
             raise ValueError(f"no split {split!r}; there are {', '.join(SPLITS)}")
-        if n is not None and n < 1:
-            raise ValueError(f"{n} examples of {split}; at least 1 is needed")
         return self.make(split)[:n]
 
 
@@ -116,6 +114,8 @@ class Task(ABC):
         self, head_model: HeadModel, split: str, n: int | None = None, budget: int | None = None
     ) -> Iterator[Batch]:
         """The first n examples of a split, those of like length together, on the model's device."""
+        if n is not None and n < 1:
+            raise ValueError(f"{n} examples of {split}; at least 1 is needed")
         return batched(self.rows(head_model, split, n), head_model, split, budget or self.budget(head_model))
 
     def outcomes(self, head_model: HeadModel, split: str, n: int | None = None, budget: int | None = None) -> Outcomes:
