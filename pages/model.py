@@ -8,6 +8,7 @@ from analysis.importance.gradient import Scores, gradient_scores
 from models.catalog import PRESETS, specimen_names
 from models.head_model import HeadModel
 from tasks.catalog import task_for
+from ui.findings import findings_html
 from ui.head_grid import head_grid_html, legend_html
 from ui.model_facts import ParameterShares, facts_html, shares_html
 from ui.model_store import loaded
@@ -62,7 +63,7 @@ def show_heads(head_model: HeadModel, name: str) -> None:
     st.html(
         f'<p class="hl-card-title">{len(head_model.grid)} heads{coloured}</p><p class="hl-source">{source}</p>'
         + head_grid_html(head_model.grid, scores, head_model.removed, theme())
-        + (legend_html(theme()) if scores else "")
+        + (legend_html(theme()) + findings_html(scores) if scores else "")
     )
     if head_model.missed:
         st.warning(f"Not understood, so not shown: {', '.join(head_model.missed)}")
@@ -85,7 +86,9 @@ def show_other_models() -> None:
     """A folder, a hub id, or a well-known model."""
     st.html('<p class="hl-card-title">Load another model</p>')
     with st.form("other", border=False):
-        st.text_input("Folder or hub id", key="typed", placeholder="a folder, or owner/name")
+        typed, button = st.columns([3, 1], vertical_alignment="bottom")
+        typed.text_input("Folder or hub id", key="typed", placeholder="a folder, or owner/name")
+        button.form_submit_button("Load", on_click=choose_typed, width="stretch")
         presets = {preset.name: preset.title for preset in PRESETS}
         st.selectbox(
             "Well-known models, with a network",
@@ -93,7 +96,6 @@ def show_other_models() -> None:
             format_func=lambda name: presets.get(name, "choose"),
             key="preset",
         )
-        st.form_submit_button("Load", on_click=choose_typed)
     st.caption("Safetensors only. No code from the hub is run.")
 
 

@@ -20,6 +20,7 @@ from models.loading import load
 from pruning import onnx_format, standalone_format, stock_format
 from pruning.mask import HeadMask
 from pruning.proof import CHECK_FILE, Proof, Reference, folder_size, outputs_in_every_attention
+from pruning.saving import save_model
 from pruning.surgery import without_heads
 
 RECORD_FILE = "headlight.json"
@@ -89,7 +90,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
 def save_pruned(head_model: HeadModel, folder: str | Path) -> None:
     """Writes a model whose heads were removed, for `load_pruned`."""
     with _new_folder(Path(folder)) as draft:
-        _write_smaller(head_model, draft)
+        save_model(head_model, draft, old_names=False)
 
 
 def load_pruned(folder: str | Path, device: str = "auto", dtype: str = "auto") -> HeadModel:
@@ -107,14 +108,8 @@ def _prove(folder: Path, form: str, reference: Reference) -> Proof:
 
 def _write_headlight(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Reference) -> dict[str, str]:
     del reference
-    _write_smaller(without_heads(head_model, mask), folder)
+    save_model(without_heads(head_model, mask), folder, old_names=False)
     return {}
-
-
-def _write_smaller(smaller: HeadModel, folder: Path) -> None:
-    smaller.model.save_pretrained(folder, save_original_format=False)
-    if smaller.tokenizer is not None:
-        smaller.tokenizer.save_pretrained(folder)
 
 
 def _run_headlight(folder: Path, reference: Reference) -> tuple[list[Any], int]:

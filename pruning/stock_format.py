@@ -15,6 +15,7 @@ from models.head_model import HeadModel
 from models.loading import load
 from pruning.mask import HeadMask
 from pruning.proof import Reference, outputs_in_every_attention
+from pruning.saving import save_model
 
 
 def with_zeroed_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
@@ -38,10 +39,7 @@ def with_zeroed_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
 def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Reference) -> dict[str, str]:
     """Saves the zeroed copy as transformers would."""
     del reference
-    zeroed = with_zeroed_heads(head_model, mask)
-    zeroed.model.save_pretrained(folder)
-    if zeroed.tokenizer is not None:
-        zeroed.tokenizer.save_pretrained(folder)
+    save_model(with_zeroed_heads(head_model, mask), folder, old_names=True)
     return {}
 
 

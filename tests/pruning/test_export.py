@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,3 +131,14 @@ def _wrong(head_model, mask: HeadMask):
     from pruning.surgery import without_heads
 
     return without_heads(head_model, HeadMask(mask.grid, frozenset(sorted(mask.removed)[1:])))
+
+
+@pytest.mark.parametrize("name", ["bert", "t5", "gpt2"])
+def test_weights_that_half_precision_holds_exactly_are_written_in_it(name: str, tmp_path: Path) -> None:
+    head_model = replace(family(name), model=deepcopy(family(name).model).half().float())
+    mask = masks(head_model.grid)["random"]
+    halved = export(head_model, mask, tmp_path / "halved")
+    whole = export(family(name), mask, tmp_path / "whole")
+    assert halved.equal
+    assert halved.bytes < 0.6 * whole.bytes
+    assert {value.dtype for value in load_file(tmp_path / "whole" / "model.safetensors").values()} == {torch.float32}

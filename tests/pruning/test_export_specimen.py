@@ -1,0 +1,42 @@
+"""A trained model, pruned and exported, translates elsewhere as the masked one translates here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.gating import gated
+from models.loading import load
+from pruning.export import export, read_record
+from pruning.mask import HeadMask
+
+SENTENCE = "The old teacher does not know the answer because the letter has not arrived."
+HEADS = "encoder.0.1 encoder.0.2 encoder.3.4 decoder.0.0 cross.0.6"
+TRANSLATE = f"""
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(folder)
+inputs = tokenizer([{SENTENCE!r}], return_tensors="pt")
+tokens = model.float().generate(**inputs, num_beams=1, do_sample=False, max_new_tokens=40)
+print(tokenizer.batch_decode(tokens, skip_special_tokens=True)[0])
+"""
+
+
+@pytest.mark.parametrize("form", ["stock", "standalone"])
+def test_an_exported_translator_translates_as_its_mask(form: str, tmp_path: Path) -> None:
+    head_model = load("translator", device="cpu")
+    mask = HeadMask.of(head_model.grid, HEADS)
+    proof = export(head_model, mask, tmp_path / "out", form)
+    assert proof.equal
+    inputs = head_model.tokenizer([SENTENCE], return_tensors="pt")
+    with gated(head_model, mask.as_gates()):
+        tokens = head_model.model.generate(**inputs, num_beams=1, do_sample=False, max_new_tokens=40)
+    expected = head_model.tokenizer.batch_decode(tokens, skip_special_tokens=True)[0]
+    code = f"folder = {str(tmp_path / 'out')!r}\n{read_record(tmp_path / 'out')['snippet']}\n{TRANSLATE}"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == expected
+    assert "Lehrer" in expected
