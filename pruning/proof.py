@@ -111,4 +111,5 @@ def attending(model: PreTrainedModel, implementation: str) -> Iterator[None]:
 
 def folder_size(folder: Path) -> int:
     """The bytes of the weights in a folder."""
-    return sum(path.stat().st_size for pattern in ("*.safetensors", "*.onnx*") for path in folder.glob(pattern))
+    found = [path for pattern in ("*.safetensors", "*.onnx*") for path in folder.glob(pattern)]
+    return sum(path.stat().st_size for path in found if path.name != CHECK_FILE)

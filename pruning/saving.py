@@ -18,7 +18,8 @@ def save_model(head_model: HeadModel, folder: Path, old_names: bool) -> None:
     `old_names` writes the weight names that stock transformers expects of a checkpoint; a folder with its own
     modelling file needs the names of the modules.
     """
-    weights = head_model.model.state_dict()
+    unsaved = set(head_model.model._keys_to_ignore_on_save or ())
+    weights = {name: tensor for name, tensor in head_model.model.state_dict().items() if name not in unsaved}
     dtype = next((dtype for dtype in SMALLER if all(_fits(tensor, dtype) for tensor in weights.values())), None)
     head_model.model.save_pretrained(
         folder, state_dict=None if dtype is None else _converted(weights, dtype), save_original_format=old_names
