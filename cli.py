@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, KeyError) as error:
         print(f"headlight: {error.args[0] if error.args else error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"headlight: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("headlight: stopped", file=sys.stderr)
         return 130
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(result) if options.json else text, flush=True)
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return 1 if result.get("equal") is False else 0
 
 
 def heads(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -68,6 +71,8 @@ def prune(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Writes a model without some heads."""
     head_model = _load(options)
     mask = _mask(options.heads, head_model)
+    if not mask:
+        raise ValueError("no heads to remove; give addresses such as encoder.0.3")
     proof = export(head_model, mask, options.out, options.format)
     saved = 1 - proof.parameters / proof.parameters_dense
     text = (

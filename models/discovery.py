@@ -21,6 +21,7 @@ from models.heads import BANKS
 from models.probe_inputs import accepted, probe_inputs
 from models.sites import Site
 
+PROBE_SCALE = 0.5
 HEAD_WIDTH_ATTRIBUTES = ("head_dim", "attention_head_size", "head_size", "key_value_proj_dim", "d_kv", "dim_head")
 
 
@@ -36,9 +37,13 @@ def discover(model: PreTrainedModel) -> Discovery:
     """Every attention layer that a forward pass of the model runs, in the order of the pass."""
     trace = _Trace(model)
     with _eval(model), trace.hooks(), torch.enable_grad():
-        model(**probe_inputs(model), **accepted(model, use_cache=False))
-    sites = _numbered(list(trace.found.values()))
-    return Discovery(sites, _missed(model, sites))
+        try:
+            model(**probe_inputs(model), **accepted(model, use_cache=False))
+        except Exception as error:  # whatever a model of any architecture raises on inputs it does not take
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+            raise ValueError(f"{type(model).__name__} does not run on a plain input: {reason}") from error
+    sites = _numbered(list(trace.found.values()), _encoder_path(model))
+    return Discovery(sites, missed_modules(model, sites))
 
 
 @dataclass
@@ -64,6 +69,7 @@ class _Trace:
         }
         self.recent: list[tuple[str, Tensor]] = []
         self.found: dict[str, _Found] = {}
+        self.generator = torch.Generator().manual_seed(0)
         self.two_sequences = bool(
             model.config.is_encoder_decoder or getattr(model.config, "add_cross_attention", False)
         )
@@ -89,11 +95,18 @@ class _Trace:
             self._record(self.paths[module], context, sources)
             self.recent.clear()
 
-    def _after(self, module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    def _after(self, module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
         del args
-        leaf = output.detach().requires_grad_()
+        if not isinstance(output, Tensor):
+            return None
+        leaf = self._random(output).requires_grad_()
         self.recent.append((self.paths[module], leaf))
         return leaf.clone()  # a copy, because some models change projections in place
+
+    def _random(self, output: Tensor) -> Tensor:
+        """Values that do not depend on the weights: a dead head or a saturated softmax would hide dependencies."""
+        values = torch.randn(output.shape, generator=self.generator) * PROBE_SCALE
+        return values.to(output.device, output.dtype)
 
     def _sources(self, context: Tensor) -> list[tuple[str, Tensor]]:
         """The leaves on which the last position of `context` depends, if it depends on other positions at all."""
@@ -127,6 +140,9 @@ class _Trace:
                     rows[head] |= (gradient != 0).flatten(0, -2).any(0).cpu()
         if output in self.found:
             self.found[output].calls += 1
+            return
+        taken = any(other.core == core for other in self.found.values())
+        if taken or not torch.stack([owner.any(1) for owner in owners.values()]).any(0).all():
             return
         cross = self.two_sequences and any(leaf.shape[-2] != context.shape[1] for leaf in leaves)
         self.found[output] = _Found(core, output, width, self._causal(context, leaves), cross, owners)
@@ -166,18 +182,32 @@ def _head_width(model: PreTrainedModel, core: str, fan_in: int) -> int | None:
     return None
 
 
-def _numbered(found: list[_Found]) -> tuple[Site, ...]:
+def _encoder_path(model: PreTrainedModel) -> str | None:
+    """Where the encoder of a model with two stacks lies."""
+    if not model.config.is_encoder_decoder:
+        return None
+    encoder = model.get_encoder()
+    return next((path for path, module in model.named_modules() if module is encoder), None)
+
+
+def _numbered(found: list[_Found], encoder: str | None) -> tuple[Site, ...]:
     layers = dict.fromkeys(BANKS, 0)
     sites = []
+    all_causal = all(item.causal for item in found if not item.cross)
     for item in found:
-        bank = "cross" if item.cross else "decoder" if item.causal else "encoder"
+        if encoder is None:
+            bank = "cross" if item.cross else "decoder" if all_causal else "encoder"
+        elif item.core.startswith(f"{encoder}."):
+            bank = "encoder"
+        else:
+            bank = "cross" if item.cross else "decoder"
         kept = tuple(range(next(iter(item.owners.values())).shape[0]))
         sites.append(Site(bank, layers[bank], item.core, item.output, item.width, kept, item.owners, item.calls))
         layers[bank] += 1
     return tuple(sites)
 
 
-def _missed(model: PreTrainedModel, sites: tuple[Site, ...]) -> tuple[str, ...]:
+def missed_modules(model: PreTrainedModel, sites: tuple[Site, ...]) -> tuple[str, ...]:
     """Modules that call themselves attention and hold weights, but belong to no site."""
     known = {path for site in sites for path in (site.core, site.output, *site.owners)}
 

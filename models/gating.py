@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from models.head_model import HeadModel
 
+_INSTALLING = threading.Lock()
 _ACTIVE: ContextVar[Mapping[nn.Module, Tensor]] = ContextVar("active_gates")
 
 
@@ -36,9 +38,13 @@ def gated(head_model: HeadModel, gates: Tensor) -> Iterator[None]:
 
 def install(head_model: HeadModel) -> None:
     """Puts a hook on every output projection, once; without active gates it does nothing."""
-    if _is_installed(head_model):
-        return
-    uninstall(head_model.model)
+    with _INSTALLING:
+        if not _is_installed(head_model):
+            uninstall(head_model.model)
+            _install(head_model)
+
+
+def _install(head_model: HeadModel) -> None:
     start = 0
     starts = {}
     for bank in head_model.grid.banks:

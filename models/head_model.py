@@ -61,6 +61,12 @@ class HeadModel:
         """How many numbers the model holds, shared ones counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
+    @property
+    def n_parameters_dense(self) -> int:
+        """How many numbers the unpruned model holds."""
+        plan = getattr(self.model.config, "head_plan", None)
+        return int(plan["parameters"]) if plan else self.n_parameters
+
     def site(self, bank: str, layer: int) -> Site:
         """The live layer behind one row of the grid."""
         for site in self.sites:

@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 from models import all_attention
 from models.catalog import SPECIMENS_FOLDER, specimen_names
 from models.devices import pick_device, pick_dtype
-from models.discovery import discover
+from models.discovery import missed_modules
 from models.head_model import HeadModel
 from models.shrink import shrunk
 from models.sites import Site
@@ -40,24 +40,29 @@ def load(
     model: Any = _build(folder, config, dtype=pick_dtype(dtype, target))
     model = model.to(target).eval()
     progress("finding the heads")
-    name = folder.name if Path(name_or_folder).exists() else str(name_or_folder)
+    name = str(name_or_folder)
     tokenizer = _tokenizer(folder, model)
     if hasattr(config, "head_plan"):
         sites = tuple(Site.from_json(record) for record in config.head_plan["sites"])
-        return HeadModel(model, tokenizer, sites, discover(model).missed, name)
+        return HeadModel(model, tokenizer, sites, missed_modules(model, sites), name)
     return HeadModel.of(model, tokenizer, name)
 
 
 def find_folder(name_or_folder: str | Path, progress: Progress = lambda _: None) -> Path:
     """The local folder of a model, downloaded first where it is a hub id."""
-    name = str(name_or_folder)
+    name = str(name_or_folder).strip()
+    if not name:
+        raise ValueError(f"no model named; give a folder, a hub id or one of: {_known()}")
     if name in specimen_names():
         return SPECIMENS_FOLDER / name
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        return folder.resolve()
-    if folder.is_file():
-        raise ValueError(f"{name} is a file; give the folder that holds config.json and model.safetensors")
+    try:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder.resolve()
+        if folder.is_file():
+            raise ValueError(f"{name} is a file; give the folder that holds config.json and model.safetensors")
+    except (OSError, RuntimeError) as error:
+        raise ValueError(f"{name[:80]!r} is no name of a folder: {_first_line(error)[:100]}") from error
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
         raise ValueError(f"no folder {name}; give a folder with config.json, a hub id or one of: {_known()}")
     return _from_hub(name, progress)
@@ -81,6 +86,7 @@ def read_config(folder: Path) -> PreTrainedConfig:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:
         raise ValueError(f"{path} is not a valid configuration: {_first_line(error)}") from error
+    config.__dict__.pop("auto_map", None)  # names code, which is never run
     return config
 
 
@@ -95,12 +101,25 @@ def check_weights(folder: Path) -> None:
                 "where you trust them: AutoModel.from_pretrained(folder).save_pretrained(new_folder)"
             )
         raise ValueError(f"no model.safetensors in {folder}; give the folder of a transformers model")
+    _check_index(folder, {path.name for path in files})
     for path in files:
         try:
             with safe_open(path, framework="pt") as weights:
                 weights.keys()
         except (SafetensorError, OSError) as error:
             raise ValueError(f"{path} is broken or cut short: {_first_line(error)}") from error
+
+
+def _check_index(folder: Path, known: set[str]) -> None:
+    """A list of shards may name safetensors of this folder and nothing else."""
+    for path in folder.glob("*.index.json"):
+        try:
+            shards = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{path} is not a valid list of weight files") from error
+        strange = sorted(str(shard) for shard in shards if shard not in known)
+        if strange:
+            raise ValueError(f"{path} names {strange[0]!r}; allowed are the safetensors files of its own folder")
 
 
 def model_class(config: PreTrainedConfig) -> Any:

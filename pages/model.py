@@ -1,6 +1,7 @@
 """Choose a model and see its heads, coloured by how much the loss depends on each."""
 
 import time
+from html import escape
 
 import streamlit as st
 
@@ -56,7 +57,7 @@ def show_heads(head_model: HeadModel, name: str) -> None:
         with st.spinner("Scoring every head"):
             result, title, seconds = scored(name)
     except ValueError as error:
-        scores, coloured, source = None, "", f"Not coloured: {error}"
+        scores, coloured, source = None, "", f"Not coloured: {escape(str(error))}"
     else:
         scores, coloured = result.values, ", coloured by how much the loss depends on each"
         source = f"Gradient · {title}, calibration, {result.n} examples · computed in {seconds:.1f} s"

@@ -19,8 +19,8 @@ from models.head_model import HeadModel
 from models.loading import load
 from pruning import onnx_format, standalone_format, stock_format
 from pruning.mask import HeadMask
-from pruning.proof import CHECK_FILE, Proof, Reference, folder_size, outputs_in_every_attention
-from pruning.saving import save_model
+from pruning.proof import CHECK_FILE, Proof, Reference, folder_size
+from pruning.saving import run_loaded, save_model
 from pruning.surgery import without_heads
 
 RECORD_FILE = "headlight.json"
@@ -43,9 +43,14 @@ def export(head_model: HeadModel, mask: HeadMask, folder: str | Path, form: str 
     target = Path(folder)
     reference = Reference.of(head_model, mask)
     with _new_folder(target) as draft:
-        notes = FORMATS[form].write(head_model, mask, draft, reference)
-        reference.save(draft)
-        proof = _prove(draft, form, reference)
+        try:
+            notes = FORMATS[form].write(head_model, mask, draft, reference)
+            reference.save(draft)
+            proof = _prove(draft, form, reference)
+        except (RuntimeError, AttributeError, IndexError, TypeError) as error:  # shapes that a forward pass rejects
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+            name = type(head_model.model).__name__
+            raise ValueError(f"heads of {name} can be switched off but not removed here: {reason}") from error
         if not proof.equal:
             raise ValueError(
                 f"the {form} export differs from the mask by {proof.max_difference:.2g} of its largest output; "
@@ -54,7 +59,7 @@ def export(head_model: HeadModel, mask: HeadMask, folder: str | Path, form: str 
         record = {
             "format": form,
             "source": head_model.name,
-            "removed": str(mask).split(),
+            "removed": str(mask | HeadMask(mask.grid, head_model.removed)).split(),
             "proof": proof.to_json(),
             "snippet": FORMATS[form].snippet(head_model),
         }
@@ -66,7 +71,7 @@ def verify(folder: str | Path) -> Proof:
     """Loads an exported model and compares it again with what the masked model gave when it was written."""
     folder = Path(folder)
     record = read_record(folder)
-    dense = record["proof"]["parameters_dense"]
+    dense = int(record["proof"]["parameters_dense"])
     try:
         reference = Reference.read(folder, dense)
     except Exception as error:
@@ -79,7 +84,8 @@ def read_record(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / RECORD_FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        known = record["format"] in FORMATS and "parameters_dense" in record["proof"]
+        known = record["format"] in FORMATS
+        int(record["proof"]["parameters_dense"])
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"no readable {RECORD_FILE} in {folder}; give a folder that Headlight exported") from error
     if not known:
@@ -112,12 +118,6 @@ def _write_headlight(head_model: HeadModel, mask: HeadMask, folder: Path, refere
     return {}
 
 
-def _run_headlight(folder: Path, reference: Reference) -> tuple[list[Any], int]:
-    dtype = str(reference.expected.dtype).removeprefix("torch.")
-    smaller = load(folder, str(reference.expected.device), dtype)
-    return outputs_in_every_attention(smaller, reference.inputs), smaller.n_parameters
-
-
 def _headlight_snippet(head_model: HeadModel) -> str:
     del head_model
     return "from pruning.export import load_pruned\n\nmodel = load_pruned(folder).model"
@@ -134,9 +134,12 @@ def _new_folder(target: Path) -> Iterator[Path]:
     """A draft beside the target that takes its place only when all went well."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{target} is there already; give a new or an empty folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    draft.chmod(0o755)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        draft.chmod(0o755)
+    except OSError as error:
+        raise ValueError(f"could not write {target}: {error.strerror}") from error
     try:
         yield draft
         if target.exists():
@@ -149,8 +152,8 @@ def _new_folder(target: Path) -> Iterator[Path]:
 
 
 FORMATS = {
-    "headlight": Format("smaller, for Headlight", _write_headlight, _run_headlight, _headlight_snippet),
-    "stock": Format("old shape, heads zeroed", stock_format.write, stock_format.run, stock_format.snippet),
+    "headlight": Format("smaller, for Headlight", _write_headlight, run_loaded, _headlight_snippet),
+    "stock": Format("old shape, heads zeroed", stock_format.write, run_loaded, stock_format.snippet),
     "standalone": Format(
         "smaller, own model code", _write_standalone, standalone_format.run, standalone_format.snippet
     ),

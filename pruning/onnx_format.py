@@ -43,6 +43,8 @@ class _OneOutput(nn.Module):
 def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Reference) -> dict[str, str]:
     """Exports the smaller model for any batch and length, or for the example's own where that cannot be."""
     smaller = without_heads(head_model, mask)
+    if smaller.tokenizer is not None:
+        smaller.tokenizer.save_pretrained(folder)
     try:
         _export(smaller, reference.inputs, folder / MODEL_FILE, any_size=True)
         if _works_for_another_size(smaller, reference.inputs, folder / MODEL_FILE):

@@ -1,4 +1,4 @@
-"""Writes a model and its tokenizer as transformers would, in no more bytes than its numbers need."""
+"""Writes a model and its tokenizer as transformers would, in no more bytes than needed, and runs it again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from models.head_model import HeadModel
+from models.loading import load
+from pruning.proof import Reference, outputs_in_every_attention
 
 SMALLER = (torch.float16, torch.bfloat16)
 
@@ -26,6 +28,13 @@ def save_model(head_model: HeadModel, folder: Path, old_names: bool) -> None:
     )
     if head_model.tokenizer is not None:
         head_model.tokenizer.save_pretrained(folder)
+
+
+def run_loaded(folder: Path, reference: Reference) -> tuple[list[Tensor], int]:
+    """The outputs of a saved model under each attention implementation, and its parameters."""
+    dtype = str(reference.expected.dtype).removeprefix("torch.")
+    loaded = load(folder, str(reference.expected.device), dtype)
+    return outputs_in_every_attention(loaded, reference.inputs), loaded.n_parameters
 
 
 def _fits(tensor: Tensor, dtype: torch.dtype) -> bool:

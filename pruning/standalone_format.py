@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from models import shrink
 from models.example_inputs import main_output
 from models.head_model import HeadModel
+from models.loading import model_class, read_config
 from pruning.proof import Reference, attending, attention_implementations
 
 MODELLING_FILE = "modeling_headlight.py"
@@ -32,24 +33,43 @@ AUTO_CLASSES = (
 def add_modelling_file(cls: type[PreTrainedModel], folder: Path) -> None:
     """Puts the code beside the weights and names it in config.json."""
     base = _base_class(cls)
-    source = inspect.getsource(shrink)
+    for name, code in _code(base).items():
+        (folder / name).write_text(code, encoding="utf-8")
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(config | {"auto_map": _auto_map(base)}, indent=1), encoding="utf-8")
+
+
+def _code(base: type[PreTrainedModel]) -> dict[str, str]:
+    """The files that an export of this architecture carries."""
+    files = {}
     if base.__module__.startswith("transformers."):
         origin = f"from transformers import {base.__name__} as Base"
     else:
         own = Path(str(inspect.getfile(base)))
-        (folder / own.name).write_text(own.read_text(encoding="utf-8"), encoding="utf-8")
+        files[own.name] = own.read_text(encoding="utf-8")
         origin = f"from .{own.stem} import {base.__name__} as Base"
-    code = f"{source}\n\n{origin}\n\n{base.__name__} = shrunk(Base)\n"
-    (folder / MODELLING_FILE).write_text(code, encoding="utf-8")
-    path = folder / "config.json"
-    config = json.loads(path.read_text(encoding="utf-8"))
-    config["auto_map"] = {auto_class(base): f"{Path(MODELLING_FILE).stem}.{base.__name__}"}
-    path.write_text(json.dumps(config, indent=1), encoding="utf-8")
+    files[MODELLING_FILE] = f"{inspect.getsource(shrink)}\n\n{origin}\n\n{base.__name__} = shrunk(Base)\n"
+    return files
+
+
+def _auto_map(base: type[PreTrainedModel]) -> dict[str, str]:
+    return {auto_class(base): f"{Path(MODELLING_FILE).stem}.{base.__name__}"}
+
+
+def _check_code(folder: Path, auto_map: object) -> None:
+    """Only code that Headlight itself writes is run."""
+    base = model_class(read_config(folder))
+    expected = _code(base)
+    found = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in folder.glob("*.py")}
+    if found != expected or auto_map != _auto_map(base):
+        raise ValueError(f"the Python files in {folder} are not those that this Headlight writes, so they are not run")
 
 
 def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
     """Loads the folder as a user would, by its own code, and runs it under eager and sdpa."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    _check_code(folder, config.get("auto_map"))
     auto = getattr(transformers, next(iter(config["auto_map"])))
     model = auto.from_pretrained(folder, trust_remote_code=True, dtype=reference.expected.dtype).eval()
     model = model.to(reference.expected.device)

@@ -12,9 +12,8 @@ from transformers.pytorch_utils import Conv1D
 
 from models.gating import uninstall
 from models.head_model import HeadModel
-from models.loading import load
 from pruning.mask import HeadMask
-from pruning.proof import Reference, outputs_in_every_attention
+from pruning.proof import Reference
 from pruning.saving import save_model
 
 
@@ -41,13 +40,6 @@ def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Refere
     del reference
     save_model(with_zeroed_heads(head_model, mask), folder, old_names=True)
     return {}
-
-
-def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
-    """The outputs of the saved model under eager and sdpa, and its parameters."""
-    dtype = str(reference.expected.dtype).removeprefix("torch.")
-    loaded = load(folder, str(reference.expected.device), dtype)
-    return outputs_in_every_attention(loaded, reference.inputs), loaded.n_parameters
 
 
 def snippet(head_model: HeadModel) -> str:

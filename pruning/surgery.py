@@ -22,7 +22,11 @@ def without_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
     sites = tuple(_without(site, mask) for site in head_model.sites)
     changed = [(old, new) for old, new in zip(head_model.sites, sites, strict=True) if old.kept != new.kept]
     shrink(smaller, {"sites": [_step(old, new) for old, new in changed]})
-    smaller.config.head_plan = {"version": 1, "sites": [site.to_json() for site in sites]}
+    smaller.config.head_plan = {
+        "version": 1,
+        "parameters": head_model.n_parameters_dense,
+        "sites": [site.to_json() for site in sites],
+    }
     return replace(head_model, model=smaller, sites=sites)
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from cli import main
 from tests.families import family
@@ -18,7 +19,7 @@ def folder(tmp_path: Path) -> str:
 def test_heads_as_json_keeps_its_shape(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["heads", folder, "--json"]) == 0
     banks = [{"bank": bank, "layers": 3, "heads": [4, 4, 4]} for bank in ("encoder", "decoder", "cross")]
-    assert json.loads(capsys.readouterr().out) == {"model": "model", "heads": 36, "banks": banks}
+    assert json.loads(capsys.readouterr().out) == {"model": folder, "heads": 36, "banks": banks}
 
 
 def test_heads_prints_the_grid(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,3 +61,17 @@ def test_bad_input_gives_one_line_and_exit_code_2(
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_verify_tells_a_difference_by_its_exit_code(folder: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert main(["prune", folder, "--heads", "encoder.0.3", "--out", str(out)]) == 0
+    weights = load_file(out / "model.safetensors")
+    weights["model.encoder.layers.1.fc1.bias"] += 0.1
+    save_file(weights, out / "model.safetensors", {"format": "pt"})
+    assert main(["verify", str(out)]) == 1
+
+
+def test_pruning_no_heads_is_refused(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prune", folder, "--heads", " ", "--out", str(tmp_path / "out")]) == 2
+    assert "no heads to remove" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from models.heads import HeadBank, HeadGrid, HeadId
-from ui.palette import importance_colour
+from ui.palette import importance_colour, shades_of
 
 READS = {"encoder": "reads the input", "decoder": "reads what came before", "cross": "looks at the input"}
 
@@ -15,7 +15,7 @@ def head_grid_html(
     grid: HeadGrid, scores: Mapping[HeadId, float] | None, removed: frozenset[HeadId], theme: str
 ) -> str:
     """All banks side by side; cells are coloured by score where there are scores, removed heads are struck out."""
-    banks = "".join(_bank(bank, _shares(scores), removed, theme) for bank in grid.banks)
+    banks = "".join(_bank(bank, shades_of(scores or {}), removed, theme) for bank in grid.banks)
     return f'<div class="hl-banks">{banks}</div>'
 
 
@@ -27,14 +27,6 @@ def legend_html(theme: str) -> str:
         f'<span class="hl-ramp" style="background:linear-gradient(90deg,{ramp})"></span><span>much</span>'
         '<span class="hl-axes">row = layer, column = head</span></div>'
     )
-
-
-def _shares(scores: Mapping[HeadId, float] | None) -> dict[HeadId, float]:
-    """Scores on a scale from 0 to 1; the square root keeps small differences visible."""
-    if not scores:
-        return {}
-    most = max(scores.values()) or 1.0
-    return {head: (max(score, 0.0) / most) ** 0.5 for head, score in scores.items()}
 
 
 def _bank(bank: HeadBank, shares: Mapping[HeadId, float], removed: frozenset[HeadId], theme: str) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+Key = TypeVar("Key")
+
 IMPORTANCE = {
     "light": ("#eef2ff", "#c7d2fe", "#818cf8", "#4f46e5", "#2e1a87"),
     "dark": ("#272c56", "#3d3790", "#5b53d6", "#9aa5ff", "#eef1ff"),
@@ -28,6 +33,12 @@ def importance_colour(share: float, theme: str) -> str:
     place = min(max(share, 0.0), 1.0) * (len(steps) - 1)
     low = min(int(place), len(steps) - 2)
     return _mixed(steps[low], steps[low + 1], place - low)
+
+
+def shades_of(scores: Mapping[Key, float]) -> dict[Key, float]:
+    """Scores on a scale from 0 to 1; the square root keeps small differences visible."""
+    most = max(scores.values(), default=0.0) or 1.0
+    return {key: (max(score, 0.0) / most) ** 0.5 for key, score in scores.items()}
 
 
 def _mixed(first: str, second: str, share: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.catalog import read_card, specimen_folder
 from models.heads import HeadId
-from ui.palette import importance_colour
+from ui.palette import importance_colour, shades_of
 from ui.shell import chips
 
 PURPOSES = {
@@ -18,7 +18,7 @@ PURPOSES = {
     "all-attention-writer": "Next word, no feed-forward",
     "looker": "Handwritten digits",
 }
-UNITS = {"accuracy": 100.0, "top-1 accuracy": 100.0}
+SHARES = {"accuracy", "top-1 accuracy"}
 
 
 def specimen_html(name: str, theme: str) -> str:
@@ -36,7 +36,7 @@ def specimen_html(name: str, theme: str) -> str:
 
 def headline(metric: dict[str, Any]) -> str:
     """The headline metric in words, shares as percentages."""
-    if metric["metric"] in UNITS:
+    if metric["metric"] in SHARES:
         return f"{metric['metric']} {100 * metric['value']:.1f}\N{NO-BREAK SPACE}%"
     return f"{metric['metric']} {metric['value']:.1f}"
 
@@ -44,11 +44,11 @@ def headline(metric: dict[str, Any]) -> str:
 def _mini_grids(history: dict[str, Any], theme: str) -> str:
     """The last scores of the training history, one tiny grid a bank."""
     scores = dict(zip(history["heads"], history["points"][-1]["scores"], strict=True))
-    most = max(scores.values()) or 1.0
+    shades = shades_of(scores)
     banks: dict[str, dict[int, str]] = {}
-    for address, score in scores.items():
+    for address in scores:
         head = HeadId.parse(address)
-        colour = importance_colour((max(score, 0.0) / most) ** 0.5, theme)
+        colour = importance_colour(shades[address], theme)
         rows = banks.setdefault(head.bank, {})
         rows[head.layer] = rows.get(head.layer, "") + f'<i style="background:{colour}"></i>'
     grids = "".join(

@@ -103,3 +103,26 @@ def test_a_site_survives_being_written_as_json() -> None:
         assert again == site
         assert again.owners.keys() == site.owners.keys()
         assert all(torch.equal(again.owners[path], owner) for path, owner in site.owners.items())
+
+
+def test_a_dead_head_and_a_saturated_softmax_hide_nothing() -> None:
+    model = FAMILIES["bert"]()
+    attention = model.bert.encoder.layer[1].attention.self
+    with torch.no_grad():
+        attention.value.weight[8:16] = 0
+        attention.value.bias[8:16] = 0
+        for layer in model.bert.encoder.layer:
+            layer.attention.self.query.weight *= 1000
+            layer.attention.self.key.weight *= 1000
+    dead = discover(model)
+    for site, expected in zip(dead.sites, family("bert").sites, strict=True):
+        assert site == expected
+        assert all(torch.equal(site.owners[path], owner) for path, owner in expected.owners.items())
+
+
+def test_a_model_that_does_not_run_on_a_plain_input_says_so() -> None:
+    text = hf.CLIPTextConfig(vocab_size=60, hidden_size=32, num_hidden_layers=1, num_attention_heads=4)
+    vision = hf.CLIPVisionConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=4, image_size=8, patch_size=4)
+    model = hf.CLIPModel(hf.CLIPConfig(text_config=text.to_dict(), vision_config=vision.to_dict()))
+    with pytest.raises(ValueError, match="CLIPModel does not run on a plain input"):
+        discover(model)

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 import torch
 
 from models.example_inputs import example_inputs, main_output
-from models.gating import gated
+from models.gating import gated, uninstall
+from models.head_model import HeadModel
 from tests.families import family
 
 
@@ -94,10 +99,6 @@ def test_two_models_are_gated_independently() -> None:
 
 
 def test_gates_follow_the_precision_of_the_model() -> None:
-    from copy import deepcopy
-
-    from models.head_model import HeadModel
-
     model = deepcopy(family("bert").model).double()
     head_model = HeadModel.of(model)
     inputs = example_inputs(head_model)
@@ -124,9 +125,6 @@ def test_gates_for_another_batch_size_are_refused() -> None:
 
 
 def test_a_deep_copy_of_a_gated_model_has_gates_of_its_own() -> None:
-    from copy import deepcopy
-    from dataclasses import replace
-
     original = family("bert")
     inputs = example_inputs(original)
     gates = torch.linspace(0, 1, len(original.grid))
@@ -137,3 +135,26 @@ def test_a_deep_copy_of_a_gated_model_has_gates_of_its_own() -> None:
         assert not torch.equal(main_output(copied, inputs), expected)
     with gated(copied, gates):
         assert torch.equal(main_output(copied, inputs), expected)
+
+
+def test_threads_that_gate_a_model_for_the_first_time_install_one_hook_a_layer() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            head_model = replace(family("bert"), model=deepcopy(family("bert").model))
+            uninstall(head_model.model)
+            start = threading.Barrier(4)
+
+            def gate(head_model: HeadModel = head_model, start: threading.Barrier = start) -> None:
+                start.wait()
+                with gated(head_model, torch.ones(len(head_model.grid))):
+                    pass
+
+            with ThreadPoolExecutor(4) as pool:
+                for done in [pool.submit(gate) for _ in range(4)]:
+                    done.result()
+            outputs = [head_model.model.get_submodule(site.output) for site in head_model.sites]
+            assert [len(output._forward_pre_hooks) for output in outputs] == [1, 1, 1]
+    finally:
+        sys.setswitchinterval(interval)

@@ -23,7 +23,7 @@ def test_a_folder_loads_as_it_was_saved_and_tells_its_progress(folder: Path) -> 
     loaded = load(folder, device="cpu", progress=told.append)
     inputs = example_inputs(loaded)
     torch.testing.assert_close(main_output(loaded, inputs), main_output(family("bert"), inputs))
-    assert loaded.name == "model"
+    assert loaded.name == str(folder)
     assert told == ["reading the configuration", "reading the weights", "finding the heads"]
 
 
@@ -99,3 +99,24 @@ def test_a_hub_id_without_a_network_gets_one_sentence(name: str) -> None:
     with pytest.raises(ValueError, match=r"no (model|folder)") as caught:
         load(name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shard", ["weights.bin", "../elsewhere/model.safetensors", "/etc/passwd", 7])
+def test_a_list_of_shards_may_name_only_safetensors_of_its_folder(folder: Path, shard: object) -> None:
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"classifier.bias": shard}}))
+    with pytest.raises(ValueError, match="allowed are the safetensors files of its own folder"):
+        load(folder)
+
+
+def test_a_sharded_model_loads(tmp_path: Path) -> None:
+    family("llama").model.save_pretrained(tmp_path / "sharded", max_shard_size="40KB")
+    assert len(list((tmp_path / "sharded").glob("*.safetensors"))) > 1
+    loaded = load(tmp_path / "sharded", device="cpu")
+    inputs = example_inputs(loaded)
+    torch.testing.assert_close(main_output(loaded, inputs), main_output(family("llama"), inputs))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 5000])
+def test_what_is_no_name_at_all_gets_one_sentence(name: str) -> None:
+    with pytest.raises(ValueError, match=r"no model|is no name of a folder"):
+        load(name)

@@ -9,18 +9,21 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from models.gating import gated
+from models.head_model import HeadModel
 from pruning import export as export_module
 from pruning.export import export, load_pruned, read_record, save_pruned, verify
 from pruning.mask import HeadMask
 from pruning.proof import CHECK_FILE
-from tests.families import family, masks
+from tests.families import GROUPED, family, masks
 
 ROOT = Path(__file__).parents[2]
 COMPARE = """
 import torch
+import transformers as hf
 from safetensors.torch import load_file
 
 check = load_file(f"{folder}/headlight-check.safetensors")
@@ -152,3 +155,50 @@ def rounded(model):
             if "embed_positions" not in path:
                 parameter.copy_(parameter.half())
     return copied
+
+
+def test_code_that_headlight_did_not_write_is_not_run(tmp_path: Path) -> None:
+    head_model = family("llama")
+    export(head_model, masks(head_model.grid)["random"], tmp_path / "out", "standalone")
+    modelling = tmp_path / "out" / "modeling_headlight.py"
+    modelling.write_text(modelling.read_text() + f"\nopen({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(ValueError, match="are not those that this Headlight writes, so they are not run"):
+        verify(tmp_path / "out")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_pruning_a_pruned_model_keeps_its_history(tmp_path: Path) -> None:
+    head_model = family("bert")
+    first, second = (HeadMask.of(head_model.grid, address) for address in ("encoder.0.1", "encoder.2.3"))
+    export(head_model, first, tmp_path / "first", "standalone")
+    proof = export(load_pruned(tmp_path / "first", device="cpu"), second, tmp_path / "second")
+    assert proof.parameters_dense == head_model.n_parameters
+    assert read_record(tmp_path / "second")["removed"] == ["encoder.0.1", "encoder.2.3"]
+    assert "auto_map" not in json.loads((tmp_path / "second" / "config.json").read_text())
+
+
+def test_a_model_whose_heads_are_all_gone_is_still_understood(tmp_path: Path) -> None:
+    head_model = family("vit")
+    export(head_model, ~HeadMask(head_model.grid), tmp_path / "out")
+    assert load_pruned(tmp_path / "out", device="cpu").missed == ()
+
+
+def test_an_architecture_whose_heads_cannot_be_removed_gets_one_sentence(tmp_path: Path) -> None:
+    config = hf.Phi3Config(**GROUPED)
+    head_model = HeadModel.of(hf.Phi3ForCausalLM(config))
+    with pytest.raises(ValueError, match="heads of Phi3ForCausalLM can be switched off but not removed here"):
+        export(head_model, HeadMask.of(head_model.grid, "decoder.0.0"), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["/dev/null/x", "/proc/x/y"])
+def test_a_place_that_cannot_be_written_gets_one_sentence(place: str) -> None:
+    with pytest.raises(ValueError, match="could not write"):
+        export(family("bert"), masks(family("bert").grid)["random"], place)
+
+
+@pytest.mark.parametrize("proof", ["parameters_dense", {"parameters_dense": "x"}, None, []])
+def test_a_broken_record_gets_one_sentence(tmp_path: Path, proof: object) -> None:
+    (tmp_path / "headlight.json").write_text(json.dumps({"format": "headlight", "proof": proof}))
+    with pytest.raises(ValueError, match=r"no readable headlight\.json"):
+        verify(tmp_path)
