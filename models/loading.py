@@ -12,9 +12,9 @@ import huggingface_hub
 import transformers
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
-from models import all_attention
+from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.catalog import SPECIMENS_FOLDER, specimen_names
 from models.devices import pick_device, pick_dtype
 from models.discovery import missed_modules
@@ -23,8 +23,13 @@ from models.shrink import shrunk
 from models.sites import Site
 
 Progress = Callable[[str], None]
+OWN_ARCHITECTURES: dict[str, type[PreTrainedModel]] = {"AllAttentionForCausalLM": AllAttentionForCausalLM}
 HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 HUB_TIMEOUT_SECONDS = 4.0
+
+# Here and not where it is defined: an exported copy of the architecture must not take the place of its smaller shape.
+AutoConfig.register(AllAttentionConfig.model_type, AllAttentionConfig)
+AutoModelForCausalLM.register(AllAttentionConfig, AllAttentionForCausalLM)
 
 
 def load(
@@ -125,7 +130,7 @@ def _check_index(folder: Path, known: set[str]) -> None:
 def model_class(config: PreTrainedConfig) -> Any:
     """The class that the configuration names, from transformers or from our own architectures."""
     for name in config.architectures or ():
-        found = getattr(transformers, name, None) or getattr(all_attention, name, None)
+        found = OWN_ARCHITECTURES.get(name) or getattr(transformers, name, None)
         if isinstance(found, type) and issubclass(found, PreTrainedModel):
             return found
     return transformers.MODEL_MAPPING.get(type(config), AutoModel)

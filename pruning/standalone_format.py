@@ -10,6 +10,7 @@ from typing import Any
 
 import transformers
 from transformers import PreTrainedModel
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from models import shrink
 from models.example_inputs import main_output
@@ -54,7 +55,11 @@ def _code(base: type[PreTrainedModel]) -> dict[str, str]:
 
 
 def _auto_map(base: type[PreTrainedModel]) -> dict[str, str]:
-    return {auto_class(base): f"{Path(MODELLING_FILE).stem}.{base.__name__}"}
+    names = {auto_class(base): f"{Path(MODELLING_FILE).stem}.{base.__name__}"}
+    if not base.__module__.startswith("transformers."):
+        config: Any = base.config_class
+        names["AutoConfig"] = f"{Path(inspect.getfile(base)).stem}.{config.__name__}"
+    return names
 
 
 def _check_code(folder: Path, auto_map: object) -> None:
@@ -70,9 +75,9 @@ def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
     """Loads the folder as a user would, by its own code, and runs it under eager and sdpa."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     _check_code(folder, config.get("auto_map"))
-    auto = getattr(transformers, next(iter(config["auto_map"])))
-    model = auto.from_pretrained(folder, trust_remote_code=True, dtype=reference.expected.dtype).eval()
-    model = model.to(reference.expected.device)
+    name = next(name for auto, name in config["auto_map"].items() if auto != "AutoConfig")
+    cls: Any = get_class_from_dynamic_module(name, str(folder))  # never an architecture of this process
+    model = cls.from_pretrained(folder, dtype=reference.expected.dtype).eval().to(reference.expected.device)
     loaded = HeadModel(model, None, ())
     outputs = []
     for implementation in attention_implementations(model):

@@ -19,6 +19,9 @@ from pruning.saving import save_model
 
 def with_zeroed_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
     """A copy in which the columns of the output projection that read a masked head are zero."""
+    name = type(head_model.model).__name__
+    if not type(head_model.model).__module__.startswith("transformers."):
+        raise ValueError(f"{name} is no architecture of transformers, so stock transformers cannot load it")
     if head_model.removed:
         raise ValueError("a model whose heads were removed for good has no stock shape; export the unpruned model")
     zeroed = copy.deepcopy(head_model.model)
