@@ -76,7 +76,7 @@ def prune(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     proof = export(head_model, mask, options.out, options.format)
     saved = 1 - proof.parameters / proof.parameters_dense
     text = (
-        f"{len(mask)} of {len(head_model.grid)} heads removed, {saved:.1%} of the parameters\n"
+        f"{len(mask)} of {len(head_model.grid)} heads removed, {100 * saved:.1f} % of the parameters\n"
         f"written to {options.out}, equal to the mask to {proof.max_difference:.1e}; load it with:\n\n"
         f"folder = {str(options.out)!r}\n{read_record(options.out)['snippet']}"
     )

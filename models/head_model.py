@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,7 +72,3 @@ class HeadModel:
             if (site.bank, site.layer) == (bank, layer):
                 return site
         raise KeyError(f"no layer {bank}.{layer}; this model has {self.grid.describe()}")
-
-    def heads_by_layer(self) -> Sequence[tuple[Site, tuple[HeadId, ...]]]:
-        """Each live layer with the heads it still has."""
-        return [(site, tuple(HeadId(site.bank, site.layer, head) for head in site.kept)) for site in self.sites]

@@ -44,11 +44,3 @@ def fixed_seeds() -> None:
 def chromium_path() -> str | None:
     """For `executable_path=` of Playwright's launch: an installed Chromium, or None for Playwright's own."""
     return chromium()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if torch.cuda.is_available():
-        return
-    for item in items:
-        if item.get_closest_marker("gpu"):
-            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
