@@ -5,7 +5,8 @@ from html import escape
 
 import streamlit as st
 
-from analysis.importance.gradient import Scores, gradient_scores
+from analysis.importance.gradient import Gradient
+from analysis.importance.method import Scores, score
 from models.catalog import PRESETS, specimen_names
 from models.head_model import HeadModel
 from tasks.catalog import task_for
@@ -47,7 +48,7 @@ def scored(name: str) -> tuple[Scores, str, float]:
     head_model = loaded(name, lambda _: None)
     task = task_for(head_model)
     started = time.perf_counter()
-    scores = gradient_scores(head_model, task, "calibration", EXAMPLES)
+    scores = score(Gradient(), head_model, task, "calibration", EXAMPLES)
     return scores, task.title, time.perf_counter() - started
 
 

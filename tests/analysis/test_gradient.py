@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from analysis.importance.gradient import gradient_scores
+from analysis.importance.gradient import Gradient
+from analysis.importance.method import score
 from models.gating import gated
 from models.loading import load
 from tasks.catalog import task_for
@@ -20,7 +21,7 @@ def test_scores_equal_the_formula_computed_one_example_at_a_time() -> None:
             loss = task.losses(head_model, batch)
         expected += torch.autograd.grad(loss.squeeze(), gates)[0].abs().double()
         seen += 1
-    scores = gradient_scores(head_model, task, "calibration", 5)
+    scores = score(Gradient(), head_model, task, "calibration", 5)
     assert scores.n == seen == 5
     found = torch.tensor([scores.values[head] for head in head_model.grid], dtype=torch.float64)
     torch.testing.assert_close(found, expected / 5, rtol=1e-4, atol=1e-7)
@@ -29,7 +30,7 @@ def test_scores_equal_the_formula_computed_one_example_at_a_time() -> None:
 def test_the_error_is_the_standard_error_of_the_mean() -> None:
     head_model = load("looker", device="cpu")
     task = task_for(head_model)
-    single = [gradient_scores(head_model, task, "calibration", n) for n in (1, 2)]
+    single = [score(Gradient(), head_model, task, "calibration", n) for n in (1, 2)]
     head = head_model.grid.heads[0]
     first = single[0].values[head]
     second = 2 * single[1].values[head] - first

@@ -1,0 +1,164 @@
+"""What an importance method is: a frozen declaration that turns a batch of examples into numbers for every head.
+
+A method gives values for each example; the mean over examples is the score, and the same values give its standard
+error and the stability of the ranking. So a run can stop after any batch and go on later, and no method needs code of
+its own for that. A method registers itself in the file that defines it; pages, contract tests and documents go through
+the registry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from models.head_model import HeadModel
+from models.heads import HeadGrid, HeadId
+from tasks.batching import Batch
+from tasks.task import Task
+
+Values = Float[Tensor, "example number"]
+Weights = Float[Tensor, " example"]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One number a head, higher is more important, with its standard error over n examples."""
+
+    values: Mapping[HeadId, float]
+    errors: Mapping[HeadId, float]
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Portion:
+    """What a method found in the examples of one batch: a row of numbers for each, and what the row weighs.
+
+    Most methods have one number a head, in the order of the grid, and weigh every example alike.
+    """
+
+    indices: tuple[int, ...]
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+class Method(ABC):
+    """A way to score heads. Subclasses are frozen dataclasses whose fields are their options.
+
+    `reference` names the paper or says "ours"; `about` says in one sentence what a score means. The scores of a signed
+    method may be negative, and keep their sign for display. A method with `needs_run` reads a trained run, and that
+    text says which.
+    """
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    about: ClassVar[str]
+    signed: ClassVar[bool] = False
+    needs_run: ClassVar[str] = ""
+
+    def check(self, head_model: HeadModel, task: Task) -> None:  # noqa: B027 - most methods take every model
+        """Raise a ValueError in one sentence if this method cannot score this model on this task."""
+
+    @abstractmethod
+    def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
+        """The numbers of every row of the batch, and the weights of the rows where they are not all 1."""
+
+    def reduced(self, grid: HeadGrid, values: NDArray[np.float64], weights: NDArray[np.float64]) -> Scores:
+        """The scores that all rows together give, in the order of the split: the weighted mean and its error."""
+        return weighted_mean(grid, values, weights)
+
+
+M = TypeVar("M", bound=type[Method])
+_METHODS: dict[str, type[Method]] = {}
+
+
+def register(method: M) -> M:
+    """Makes a method known by its key; used as a decorator."""
+    _METHODS[method.key] = method
+    return method
+
+
+def methods() -> dict[str, type[Method]]:
+    """Every method by its key, in the order of the keys."""
+    _import_all()
+    return dict(sorted(_METHODS.items()))
+
+
+def method_of(key: str) -> type[Method]:
+    """The method of that key."""
+    known = methods()
+    if key not in known:
+        raise KeyError(f"no importance method {key!r}; known: {', '.join(known)}")
+    return known[key]
+
+
+def score(
+    method: Method, head_model: HeadModel, task: Task, split: str = "calibration", n: int | None = None
+) -> Scores:
+    """The score of every head, from the first n examples of a split."""
+    batches = task.batches(head_model, split, n)
+    return combined(method, head_model.grid, list(portions(method, head_model, task, batches)))
+
+
+def portions(method: Method, head_model: HeadModel, task: Task, batches: Iterable[Batch]) -> Iterator[Portion]:
+    """What the method finds in batch after batch."""
+    if method.needs_run:
+        raise ValueError(f"{method.title} needs {method.needs_run}; there is none for this model yet")
+    method.check(head_model, task)
+    for batch in batches:
+        values, weights = method.of_batch(head_model, task, batch)
+        weighed = torch.ones(len(batch)) if weights is None else weights
+        yield Portion(batch.indices, _array(values), _array(weighed))
+
+
+def combined(method: Method, grid: HeadGrid, found: Collection[Portion]) -> Scores:
+    """The scores that all portions together give, whatever their order."""
+    if not found:
+        raise ValueError(f"{method.title}: no example to score heads on")
+    places = np.concatenate([np.array(portion.indices) for portion in found])
+    order = np.argsort(places, kind="stable")
+    values = np.concatenate([portion.values for portion in found])[order]
+    weights = np.concatenate([portion.weights for portion in found])[order]
+    return method.reduced(grid, values, weights)
+
+
+def weighted_mean(grid: HeadGrid, values: NDArray[np.float64], weights: NDArray[np.float64]) -> Scores:
+    """The mean of every column, m = sum w x / sum w, and its standard error over the rows.
+
+    The error is that of a ratio of means: sqrt(n / (n - 1) sum (w (x - m))^2) / sum w.
+    With equal weights it is the usual one.
+    """
+    n = len(values)
+    total = weights.sum()
+    mean = (weights[:, None] * values).sum(0) / total
+    spread = (weights[:, None] * (values - mean)) ** 2
+    error = np.sqrt(spread.sum(0) * n / max(1, n - 1)) / total
+    return Scores(by_head(grid, mean), by_head(grid, error), n)
+
+
+def by_head(grid: HeadGrid, numbers: NDArray[np.float64]) -> dict[HeadId, float]:
+    """Numbers in the order of the grid as a mapping."""
+    return dict(zip(grid.heads, numbers.tolist(), strict=True))
+
+
+def _array(numbers: Tensor) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = numbers.detach().double().cpu().numpy()
+    return found
+
+
+@cache
+def _import_all() -> None:
+    package = importlib.import_module("analysis.importance")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
