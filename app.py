@@ -2,5 +2,9 @@
 
 import streamlit as st
 
-st.set_page_config("Headlight", layout="wide", initial_sidebar_state=236)
-st.navigation([st.Page("pages/model.py", title="Model", default=True)], position="hidden").run()
+from ui.site_map import MODEL, SITE_MAP
+
+# Without icons: Streamlit would fetch them as the browser tab's picture, from the internet. The side bar has its own.
+PAGES = [st.Page(one.file, title=one.title, default=one is MODEL) for group in SITE_MAP.values() for one in group]
+
+st.navigation(PAGES, position="hidden").run()

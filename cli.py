@@ -13,6 +13,13 @@ from typing import Any
 
 from transformers.utils import logging as transformers_logging
 
+from analysis.importance.method import method_of, methods
+from analysis.importance.options import read_options
+from jobs.client import run_here
+from jobs.kinds.importance import ImportanceRun
+from jobs.run import progress_line
+from jobs.store import Store
+from jobs.workers import tend
 from models.catalog import read_card, specimen_names
 from models.gating import gated
 from models.head_model import HeadModel
@@ -20,9 +27,8 @@ from models.heads import HeadBank
 from models.loading import load
 from pruning.export import FORMATS, export, read_record, verify
 from pruning.mask import HeadMask
-from tasks.catalog import TASKS, fidelity_for, task, task_for
-from tasks.own_data import Columns, read_task, read_text_task
-from tasks.readers import Source
+from tasks.catalog import TASKS
+from tasks.chosen import chosen_task
 from tasks.task import SPLITS, Task
 
 
@@ -114,6 +120,70 @@ def evaluate(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     return record | {"n": first.n, "split": options.split, "seconds": seconds}, "\n".join(lines)
 
 
+def importance(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The score of every head by one method; a run that the app shows as well."""
+    kind = ImportanceRun(
+        options.model,
+        method=options.method,
+        options=read_options(method_of(options.method), options.option),
+        task=options.task,
+        data=options.text or options.data,
+        columns=_columns(options.columns),
+        split=options.split,
+        n=options.n,
+    )
+    run = run_here(Store(), kind, lambda one: _show_progress(progress_line(one, time.time())))
+    _show_progress("")
+    if run.result is None:
+        raise ValueError(run.message or f"the run is {run.state}")
+    found = run.result
+    for row in found["skipped"]:
+        print(f"headlight: skipped {row}", file=sys.stderr)
+    ranked = sorted(found["scores"], key=found["scores"].__getitem__, reverse=True)
+    if options.csv:
+        rows = [f"{head},{found['scores'][head]!r},{found['errors'][head]!r}" for head in found["scores"]]
+        text = "\n".join(["head,score,error", *rows])
+    else:
+        lines = [f"{head:>14}  {found['scores'][head]:>12.5g}  ± {found['errors'][head]:.2g}" for head in ranked]
+        text = "\n".join([f"{found['task']}, {found['split']}, {found['n']} examples, run {run.id}", *lines])
+    return {"method": found["method"], "n": found["n"], "scores": found["scores"], "errors": found["errors"]}, text
+
+
+def runs(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The runs of the store that the app shows too, or one of them, or what shall become of it."""
+    store = Store()
+    store.recover()
+    if options.prune is not None:
+        n = store.prune(86_400 * options.prune)
+        return {"deleted": n}, f"{n} runs deleted that ended more than {options.prune:g} days ago"
+    if options.run_id:
+        return _one_run(store, options)
+    found = store.runs()
+    lines = [f"{run.id}  {run.state:<9}  {100 * run.share:>3.0f} %  {run.title}" for run in found]
+    records = [{"id": run.id, "state": run.state, "share": run.share, "title": run.title} for run in found]
+    return {"runs": records}, "\n".join(lines) or "no runs yet"
+
+
+def _one_run(store: Store, options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    run = store.get(options.run_id)
+    if options.action == "delete":
+        store.delete(run.id)
+        return {"deleted": 1}, f"run {run.id} deleted"
+    if options.action == "cancel":
+        store.cancel(run.id)
+    if options.action == "resume":
+        store.resume(run.id)
+        tend(store)
+    run = store.get(run.id)
+    record = {
+        "id": run.id, "kind": run.kind, "state": run.state, "share": run.share, "spec": run.spec,
+        "record": run.record, "message": run.message, "result": run.result,
+    }  # fmt: skip
+    lines = [f"{run.title}: {run.state}, {100 * run.share:.0f} % {run.message}".rstrip()]
+    lines += [f"  {name}: {value}" for name, value in (run.spec | run.record).items() if value not in ("", None, {})]
+    return record, "\n".join(lines)
+
+
 def specimens(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The models that ship with Headlight, as their cards describe them."""
     del options
@@ -128,23 +198,14 @@ def specimens(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 def _task(options: argparse.Namespace, head_model: HeadModel) -> Task:
     """The task that was named, that a file makes, or that fits the model."""
-    if options.data:
-        source = Source.from_path(options.data)
-        if Path(options.data).suffix == ".txt":
-            return read_text_task(source)
-        columns = dict(pair.split("=", 1) for pair in options.columns if "=" in pair)
-        unknown = [pair for pair in options.columns if pair.split("=", 1)[0] not in ("text", "pair", "label", "target")]
-        if unknown or "text" not in columns:
-            raise ValueError(
-                f"columns {' '.join(options.columns)!r}; allowed is text=NAME, with pair=, label= or target="
-            )
-        own, broken = read_task(source, Columns(**columns))
-        for row in broken:
-            print(f"headlight: skipped {row}", file=sys.stderr)
-        return own
-    if options.task == "fidelity":
-        return fidelity_for(head_model)
-    return task(options.task) if options.task else task_for(head_model)
+    chosen, broken = chosen_task(head_model, options.task, options.data, _columns(options.columns))
+    for row in broken:
+        print(f"headlight: skipped {row}", file=sys.stderr)
+    return chosen
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str]:
+    return dict(pair.partition("=")[::2] for pair in pairs)
 
 
 def _mask(text: str, head_model: HeadModel) -> HeadMask:
@@ -170,14 +231,24 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--format", default="headlight", help=f"one of {', '.join(FORMATS)} (default: headlight)")
     command = _command(commands, "evaluate", evaluate, "print the metric of a model, whole or masked")
     _model_argument(command)
-    known = ", ".join([*TASKS, "fidelity"])
-    command.add_argument("--task", default="", help=f"one of {known}; by default what fits the model")
-    command.add_argument("--data", default="", help="your own CSV, TSV, JSONL, CoNLL-U or plain text file")
-    command.add_argument("--columns", nargs="+", default=[], metavar="ROLE=NAME", help="text=, pair=, label=, target=")
+    _task_arguments(command)
     command.add_argument("--mask", default="", help="addresses of heads to switch off, or a .json file with a mask")
     command.add_argument("--split", default="development", help=f"one of {', '.join(SPLITS)} (default: development)")
     command.add_argument("--n", type=int, default=None, help="only the first N examples")
     _command(commands, "specimens", specimens, "list the models that ship with Headlight")
+    command = _command(commands, "importance", importance, "score every head of a model by one method")
+    command.add_argument("model", help="a specimen, a folder or a hub id")
+    command.add_argument("--method", default="gradient", help=f"one of {', '.join(methods())} (default: gradient)")
+    command.add_argument("--option", nargs="+", default=[], metavar="NAME=VALUE", help="options of the method")
+    _task_arguments(command)
+    command.add_argument("--text", default="", help="a plain text or TSV file that the model is scored on")
+    command.add_argument("--split", default="calibration", help=f"one of {', '.join(SPLITS)} (default: calibration)")
+    command.add_argument("--n", type=int, default=256, help="examples (default: 256)")
+    command.add_argument("--csv", action="store_true", help="print a table to be read by other programs")
+    command = _command(commands, "runs", runs, "list what was computed, in the app or a shell")
+    command.add_argument("run_id", nargs="?", default="", help="the id of one run")
+    command.add_argument("action", nargs="?", default="show", choices=("show", "cancel", "resume", "delete"))
+    command.add_argument("--prune", type=float, metavar="DAYS", help="delete all runs that ended so many days ago")
     command = _command(commands, "verify", verify_folder, "compare an exported model with its mask again")
     command.add_argument("folder")
     return parser
@@ -188,6 +259,13 @@ def _command(commands: Any, name: str, run: Callable[..., Any], text: str) -> ar
     command.add_argument("--json", action="store_true", help="print one JSON object")
     command.set_defaults(run=run)
     return command
+
+
+def _task_arguments(command: argparse.ArgumentParser) -> None:
+    known = ", ".join([*TASKS, "fidelity"])
+    command.add_argument("--task", default="", help=f"one of {known}; by default what fits the model")
+    command.add_argument("--data", default="", help="your own CSV, TSV, JSONL, CoNLL-U or plain text file, or hub:NAME")
+    command.add_argument("--columns", nargs="+", default=[], metavar="ROLE=NAME", help="text=, pair=, label=, target=")
 
 
 def _model_argument(command: argparse.ArgumentParser) -> None:

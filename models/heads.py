@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 BANKS = ("encoder", "decoder", "cross")
 _ADDRESS = re.compile(r"(encoder|decoder|cross)\.(\d{1,6})\.(\d{1,6})")
@@ -107,6 +108,33 @@ class HeadGrid:
         if head not in self.positions:
             raise KeyError(f"no head {head} in this model; it has {self.describe()}")
         return head
+
+    def parse(self, addresses: str) -> frozenset[HeadId]:
+        """The heads at addresses of this grid, separated by spaces or commas."""
+        return frozenset(self.check(HeadId.parse(word)) for word in addresses.replace(",", " ").split())
+
+    def spell(self, heads: Collection[HeadId]) -> str:
+        """The addresses of heads in the order of the grid, separated by spaces; `parse` reads them."""
+        return " ".join(str(head) for head in self.heads if head in heads)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The grid as plain values."""
+        return [
+            {
+                "bank": bank.bank,
+                "layers": [{"groups": list(layer.groups), "calls": layer.calls} for layer in bank.layers],
+            }
+            for bank in self.banks
+        ]
+
+    @classmethod
+    def from_json(cls, record: list[dict[str, Any]]) -> HeadGrid:
+        """A grid that `to_json` wrote."""
+        banks = (
+            HeadBank(bank["bank"], tuple(LayerHeads(tuple(one["groups"]), one["calls"]) for one in bank["layers"]))
+            for bank in record
+        )
+        return cls(tuple(banks))
 
     def describe(self) -> str:
         """One phrase, such as `encoder 6 x 8, decoder 6 x 8, cross 6 x 8`."""

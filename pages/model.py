@@ -1,122 +1,159 @@
 """Choose a model and see its heads, coloured by how much the loss depends on each."""
 
-import time
+from dataclasses import replace
 from html import escape
+from typing import Any
 
 import streamlit as st
 
-from analysis.importance.gradient import Gradient
-from analysis.importance.method import Scores, score
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import ImportanceRun
+from jobs.run import Run
 from models.catalog import PRESETS, specimen_names
-from models.head_model import HeadModel
-from tasks.catalog import task_for
-from ui.findings import findings_html
-from ui.head_grid import head_grid_html, legend_html
-from ui.model_facts import ParameterShares, facts_html, shares_html
-from ui.model_store import loaded
+from models.heads import HeadGrid, HeadId
+from ui.asking import answered
+from ui.choice import Choice
+from ui.data_form import data_form
+from ui.findings import findings_html, head_line
+from ui.head_grid import GridLook, legend_html, select_head
+from ui.model_facts import facts_html, shares_html
 from ui.shell import begin_page, one_sentence, theme
+from ui.site_map import ATTENTION
 from ui.specimen_card import PURPOSES, specimen_html
 
-EXAMPLES = 128
+SOURCES = ("Folder", "Hub", "My data")
 
 
-def choose(name: str) -> None:
-    """Puts the model into the link, from which the page reads it."""
-    st.query_params["model"] = name
-
-
-def choose_typed() -> None:
-    """The folder or hub id that was typed, or a preset."""
-    name = st.session_state["typed"].strip() or st.session_state["preset"]
-    if name:
-        choose(name)
-
-
-def show_specimens(names: list[str], current: str) -> None:
+def show_specimens(choice: Choice) -> None:
     """One card a specimen."""
+    names = [name for name in PURPOSES if name in specimen_names()]
     for name, column in zip(names, st.columns(len(PURPOSES)), strict=False):
-        chosen = name == current
+        chosen = name == choice.model
         with column.container(border=True, height="stretch", key=f"chosen-{name}" if chosen else f"card-{name}"):
             st.html(specimen_html(name, theme()))
-            label = "Loaded" if chosen else "Load"
-            st.button(label, key=f"load-{name}", on_click=choose, args=(name,), disabled=chosen, width="stretch")
+            st.button(
+                "Loaded" if chosen else "Load",
+                key=f"load-{name}",
+                on_click=choice.with_model(name).put,
+                disabled=chosen,
+                width="stretch",
+            )
 
 
-@st.cache_data(show_spinner=False, max_entries=16)
-def scored(name: str) -> tuple[Scores, str, float]:
-    """The gradient scores of a model on its own task, the task's title and the seconds it took."""
-    head_model = loaded(name, lambda _: None)
-    task = task_for(head_model)
-    started = time.perf_counter()
-    scores = score(Gradient(), head_model, task, "calibration", EXAMPLES)
-    return scores, task.title, time.perf_counter() - started
-
-
-def show_heads(head_model: HeadModel, name: str) -> None:
+def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
     """The banks, coloured where the model can be scored."""
-    try:
-        with st.spinner("Scoring every head"):
-            result, title, seconds = scored(name)
-    except ValueError as error:
-        scores, coloured, source = None, "", f"Not coloured: {escape(str(error))}"
-    else:
-        scores, coloured = result.values, ", coloured by how much the loss depends on each"
-        source = f"Gradient · {title}, calibration, {result.n} examples · computed in {seconds:.1f} s"
-    st.html(
-        f'<p class="hl-card-title">{len(head_model.grid)} heads{coloured}</p><p class="hl-source">{source}</p>'
-        + head_grid_html(head_model.grid, scores, head_model.removed, theme())
-        + (legend_html(theme()) + findings_html(scores) if scores else "")
+    grid = HeadGrid.from_json(facts["grid"])
+    title, status = st.empty(), st.container()
+    scored = None
+    with status, one_sentence():
+        scored = answered(ImportanceRun(choice.model, **choice.judged))
+    scores = {HeadId.parse(head): value for head, value in scored.result["scores"].items()} if scored else {}
+    coloured = ", coloured by how much the loss depends on each" if scores else ""
+    source = provenance(scored) if scored else "Not scored yet"
+    title.html(
+        f'<p class="hl-card-title">{escape(choice.model)}: {len(grid)} heads{coloured}</p>'
+        f'<p class="hl-source">{source}</p>'
     )
-    if head_model.missed:
-        st.warning(f"Not understood, so not shown: {', '.join(head_model.missed)}")
+    look = replace(GridLook.of_scores(scores), removed=grid.parse(facts["removed"]))
+    selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
+    if selected is not None:
+        st.query_params["head"] = str(selected)
+    if scores:
+        st.html(legend_html(theme()) + (head_line(selected, scores) if selected else findings_html(scores)))
+    if facts["missed"]:
+        st.warning(f"Not understood, so not shown: {', '.join(facts['missed'])}")
+    st.page_link(
+        ATTENTION.file, label="See where the heads look", icon=ATTENTION.icon, query_params=dict(st.query_params)
+    )
 
 
-def show_facts(head_model: HeadModel) -> None:
-    """What the model is."""
-    facts = {
-        "Architecture": type(head_model.model).__name__,
-        "Heads": head_model.grid.describe(),
-        "Parameters": f"{head_model.n_parameters:,}",
-        "Computes on": f"{head_model.device}, {str(head_model.model.dtype).removeprefix('torch.')}",
+def provenance(run: Run) -> str:
+    """Where the scores come from."""
+    result = run.result
+    skipped = f" · {len(result['skipped'])} broken rows skipped" if result["skipped"] else ""
+    where = f"{result['task']}, {result['split']}, {result['n']} examples{skipped}"
+    return escape(f"Gradient, mean |∂loss/∂gate| per example · {where} · computed in {run.seconds(0):.1f} s")
+
+
+def head_in_link(grid: HeadGrid) -> HeadId | None:
+    """The head that the link names, if this model has it."""
+    address = st.query_params.get("head", "")
+    return next((head for head in grid if str(head) == address), None)
+
+
+def show_facts(choice: Choice, facts: dict[str, Any]) -> None:
+    """What the model is, and what it is judged by."""
+    grid = HeadGrid.from_json(facts["grid"])
+    shown = {
+        "Architecture": facts["architecture"],
+        "Heads": grid.describe(),
+        "Parameters": f"{facts['parameters']:,}",
+        "Computes on": f"{facts['device']}, {facts['precision']}",
     }
-    if head_model.removed:
-        facts["Removed"] = f"{len(head_model.removed)} heads"
-    st.html('<p class="hl-card-title">What it is</p>' + facts_html(facts) + shares_html(ParameterShares.of(head_model)))
+    if facts["removed"]:
+        shown["Removed"] = f"{len(grid.parse(facts['removed']))} heads"
+    st.html('<p class="hl-card-title">What it is</p>' + facts_html(shown) + shares_html(facts["shares"]))
+    if choice.data:
+        st.html(facts_html({"Judged by": "your own data"}))
+        st.button("Back to the model's own task", key="back", on_click=choice.with_task("").put)
+        return
+    tasks = facts["tasks"]
+    if tasks:
+        keys = list(tasks)
+        chosen = choice.task if choice.task in tasks else keys[0]
+        picked = st.selectbox("Judged by", keys, keys.index(chosen), format_func=tasks.__getitem__, key="task")
+        if picked != chosen:
+            choice.with_task("" if picked == keys[0] else picked).put()
+            st.rerun()
 
 
-def show_other_models() -> None:
-    """A folder, a hub id, or a well-known model."""
-    st.html('<p class="hl-card-title">Load another model</p>')
+def show_other_models(choice: Choice) -> None:
+    """A folder, a hub id, or the user's own data."""
+    st.html('<p class="hl-card-title">Load another model or your own data</p>')
+    source = st.segmented_control(
+        "Source", SOURCES, default=SOURCES[0], key="source", label_visibility="collapsed", required=True
+    )
+    if source == "My data":
+        data_form(choice)
+        return
     with st.form("other", border=False):
         typed, button = st.columns([3, 1], vertical_alignment="bottom")
-        typed.text_input("Folder or hub id", key="typed", placeholder="a folder, or owner/name")
-        button.form_submit_button("Load", on_click=choose_typed, width="stretch")
-        presets = {preset.name: preset.title for preset in PRESETS}
-        st.selectbox(
-            "Well-known models, with a network",
-            ["", *presets],
-            format_func=lambda name: presets.get(name, "choose"),
-            key="preset",
+        typed.text_input(
+            "Folder with config.json and safetensors" if source == "Folder" else "Hub id, with a network",
+            key="typed",
+            placeholder="/path/to/model" if source == "Folder" else "owner/name",
         )
+        button.form_submit_button("Load", on_click=choose_typed, args=(choice,), width="stretch")
+    if source == "Hub":
+        presets = {preset.name: preset.title for preset in PRESETS}
+        picked = st.pills("Well-known models", list(presets), format_func=presets.__getitem__, key="preset")
+        if picked:
+            choice.with_model(picked).put()
+            st.session_state.pop("preset")
+            st.rerun()
     st.caption("Safetensors only. No code from the hub is run.")
 
 
-specimens = [name for name in PURPOSES if name in specimen_names()]
-current = st.query_params.get("model", specimens[0] if specimens else "")
-begin_page(
+def choose_typed(choice: Choice) -> None:
+    """The folder or hub id that was typed."""
+    name = st.session_state["typed"].strip()
+    if name:
+        choice.with_model(name).put()
+
+
+choice = begin_page(
     "See what every attention head does, then remove the ones you can spare",
     "Pick a model. Those below ship with Headlight and need no network.",
 )
-show_specimens(specimens, current)
+show_specimens(choice)
 left, right = st.columns([2.3, 1])
-with right, one_sentence():
-    facts = st.container(border=True)
-    with st.container(border=True, height="stretch"):
-        show_other_models()
+with right:
+    facts_card = st.container(border=True)
+    with st.container(border=True, height="stretch", key="other-models"), one_sentence():
+        show_other_models(choice)
 with left.container(border=True, height="stretch"), one_sentence():
-    status = st.empty()
-    head_model = loaded(current, lambda stage: status.caption(f"{current}: {stage} …"))
-    status.empty()
-    with facts:
-        show_facts(head_model)
-    show_heads(head_model, current)
+    asked = answered(FactsQuestion(choice.model))
+    if asked is not None:
+        with facts_card:
+            show_facts(choice, asked.result)
+        show_heads(choice, asked.result)

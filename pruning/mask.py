@@ -26,8 +26,7 @@ class HeadMask:
     @classmethod
     def of(cls, grid: HeadGrid, addresses: Iterable[str] | str) -> HeadMask:
         """A mask from addresses, given one by one or in one text separated by spaces or commas."""
-        words = addresses.replace(",", " ").split() if isinstance(addresses, str) else addresses
-        return cls(grid, frozenset(grid.check(HeadId.parse(word)) for word in words))
+        return cls(grid, grid.parse(addresses if isinstance(addresses, str) else " ".join(addresses)))
 
     def __len__(self) -> int:
         return len(self.removed)
@@ -39,7 +38,7 @@ class HeadMask:
         return head in self.removed
 
     def __str__(self) -> str:
-        return " ".join(str(head) for head in self.grid if head in self.removed)
+        return self.grid.spell(self.removed)
 
     @property
     def kept(self) -> frozenset[HeadId]:

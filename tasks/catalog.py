@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from models.head_model import HeadModel
 from tasks.choices import KINDS, kind_of
@@ -54,9 +54,35 @@ def task_for(head_model: HeadModel) -> Task:
     kind = kind_of(head_model.model)
     if kind in ("writer", "filler"):
         return task("natural-text")
-    labelled = {"classifier": ("inference", "sentiment"), "looker": ("digits",)}.get(kind, ())
-    fitting = [key for key in labelled if _labels_fit(head_model, LABELS[key])]
-    return task(fitting[0]) if fitting else fidelity_for(head_model)
+    labelled = [key for key in BY_KIND.get(kind, ()) if key in LABELS and _labels_fit(head_model, LABELS[key])]
+    return task(labelled[0]) if labelled else fidelity_for(head_model)
+
+
+def fitting(head_model: HeadModel) -> dict[str, str]:
+    """The tasks that a model can be judged by, each with its title, the one that judges it by default first."""
+    kind = kind_of(head_model.model)
+    if kind not in BY_KIND:
+        return {}
+    keys = [key for key in BY_KIND[kind] if key not in LABELS or _labels_fit(head_model, LABELS[key])]
+    first = task_for(head_model)
+    titles = {key: task(key).title for key in keys} | {"fidelity": "Fidelity: agreement with the unpruned model"}
+    chosen = first.key if first.key in titles else "fidelity"
+    return {chosen: titles.pop(chosen)} | titles
+
+
+def example_texts(head_model: HeadModel, n: int) -> list[tuple[str, str | None]]:
+    """A few texts of the development split that such a model reads, each with a second text where it reads pairs."""
+    keys = [key for key in fitting(head_model) if key in TASKS]
+    if kind_of(head_model.model) == "looker":
+        return []
+    examples: Any = getattr(task(keys[0]), "examples", None) if keys else _natural_texts()
+    return [_text_of(example) for example in examples.first("development", n)]
+
+
+def _text_of(example: str | TextPair | LabelledText) -> tuple[str, str | None]:
+    if isinstance(example, str):
+        return example, None
+    return (example.source, None) if isinstance(example, TextPair) else (example.text, example.pair)
 
 
 def fidelity_for(head_model: HeadModel) -> Task:
@@ -121,6 +147,15 @@ TASKS: dict[str, Callable[[], Task]] = {
     "natural-translation": _natural_translation,
     "natural-text": _natural_text,
 }
+
+BY_KIND = {
+    "translator": ("translation", "natural-translation"),
+    "writer": ("stories", "natural-text"),
+    "filler": ("natural-text",),
+    "classifier": ("inference", "sentiment"),
+    "looker": ("digits",),
+}
+"""The tasks of our own for each kind of model."""
 
 LABELS = {
     "inference": ("entailment", "neutral", "contradiction"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -120,15 +120,21 @@ class Task(ABC):
 
     def outcomes(self, head_model: HeadModel, split: str, n: int | None = None, budget: int | None = None) -> Outcomes:
         """What the model does on the first n examples of a split."""
+        seen = [self.seen(head_model, batch) for batch in self.batches(head_model, split, n, budget)]
+        return self.gathered(split, seen)
+
+    def seen(self, head_model: HeadModel, batch: Batch) -> Outcomes:
+        """What the model does on one batch."""
         with torch.inference_mode():
-            seen = [
-                (batch.indices, self.observe(head_model, batch)) for batch in self.batches(head_model, split, n, budget)
-            ]
+            return Outcomes(self.key, batch.split, np.array(batch.indices), self.observe(head_model, batch))
+
+    def gathered(self, split: str, seen: Sequence[Outcomes]) -> Outcomes:
+        """The outcomes of several batches as one, in the order of the split."""
         if not seen:
             raise ValueError(f"{self.title}: no example of {split} can be judged")
-        indices = np.concatenate([np.array(batch_indices) for batch_indices, _ in seen])
+        indices = np.concatenate([part.indices for part in seen])
         order = np.argsort(indices, kind="stable")
-        columns = {name: np.concatenate([part[name] for _, part in seen])[order] for name in seen[0][1]}
+        columns = {name: np.concatenate([part[name] for part in seen])[order] for name in seen[0].columns}
         return Outcomes(self.key, split, indices[order], columns)
 
     def estimates(self, outcomes: Outcomes) -> tuple[Estimate, ...]:

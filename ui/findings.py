@@ -29,3 +29,15 @@ def share_of_the_first(scores: Mapping[HeadId, float], n: int) -> float:
     """The share of all scores that the n highest have."""
     ranked = sorted(scores.values(), reverse=True)
     return sum(ranked[:n]) / (sum(ranked) or 1.0)
+
+
+def head_line(head: HeadId, scores: Mapping[HeadId, float]) -> str:
+    """One tile about one head."""
+    ranked = sorted(scores, key=lambda one: scores[one], reverse=True)
+    share = scores.get(head, 0.0) / (sum(scores.values()) or 1.0)
+    place = f"is number {ranked.index(head) + 1} of {len(ranked)}" if head in scores else "is gone"
+    return (
+        f'<div class="hl-tiles hl-one"><div><b>{head}</b><span>{place} and has {100 * share:.1f} % of all scores; '
+        "the mean head has "
+        f"{100 / len(ranked):.1f} %</span></div></div>"
+    )

@@ -11,11 +11,25 @@ IMPORTANCE = {
     "light": ("#eef2ff", "#c7d2fe", "#818cf8", "#4f46e5", "#2e1a87"),
     "dark": ("#272c56", "#3d3790", "#5b53d6", "#9aa5ff", "#eef1ff"),
 }
+GATE = {"light": ("#eef1fb", "#a5b1fb", "#4f46e5"), "dark": ("#272c56", "#4b45b0", "#9aa5ff")}
+RAMPS = {"importance": IMPORTANCE, "gate": GATE}
+ROLES = {  # fill and letter; always both, never the fill alone
+    "light": {"positional": ("#1e40af", "#ffffff"), "syntactic": ("#15803d", "#ffffff"),
+              "rare words": ("#f59e0b", "#2b1a00"), "alignment": ("#e879f9", "#3b0764"),
+              "induction": ("#e879f9", "#3b0764"), "end mark": ("#475569", "#ffffff"),
+              "broad": ("#dbe1ea", "#1f2937")},
+    "dark": {"positional": ("#3b82f6", "#0f1220"), "syntactic": ("#99f6e4", "#0f1220"),
+             "rare words": ("#fbbf24", "#0f1220"), "alignment": ("#f0abfc", "#0f1220"),
+             "induction": ("#f0abfc", "#0f1220"), "end mark": ("#a8a29e", "#0f1220"),
+             "broad": ("#3b4463", "#e7e9f3")},
+}  # fmt: skip
 VARIABLES = {
-    "light": {"line": "#dfe3ee", "panel": "#f5f6fb", "text": "#1b2030", "second": "#5b6478", "primary": "#4f46e5",
+    "light": {"page": "#ffffff", "amber": "#f59e0b", "empty": "#d5dae6", "hatch": "#dfe3ee", "line": "#dfe3ee",
+              "panel": "#f5f6fb", "text": "#1b2030", "second": "#5b6478", "primary": "#4f46e5",
               "tint": "#eceafe", "on-tint": "#4031bb", "chip": "#eef0f7", "on-chip": "#3b4357", "gone": "#9aa3b8",
               "share-2": "#c7d2fe", "share-3": "#e6e9f2"},
-    "dark": {"line": "#2b3050", "panel": "#181c2e", "text": "#e7e9f3", "second": "#a3abc2", "primary": "#818cf8",
+    "dark": {"page": "#0f1220", "amber": "#fbbf24", "empty": "#2b3050", "hatch": "#2b3050", "line": "#2b3050",
+             "panel": "#181c2e", "text": "#e7e9f3", "second": "#a3abc2", "primary": "#818cf8",
              "tint": "#272c56", "on-tint": "#c7d2fe", "chip": "#232844", "on-chip": "#c9cfe2", "gone": "#6b7494",
              "share-2": "#3d3790", "share-3": "#2b3050"},
 }  # fmt: skip
@@ -28,8 +42,13 @@ def css_variables(theme: str) -> str:
 
 
 def importance_colour(share: float, theme: str) -> str:
-    """The colour of a score between 0, the least, and 1, the most important head, mixed between the five steps."""
-    steps = IMPORTANCE[theme]
+    """The colour of a score between 0, the least, and 1, the most important head."""
+    return ramp_colour(share, "importance", theme)
+
+
+def ramp_colour(share: float, ramp: str, theme: str) -> str:
+    """The colour of a value between 0 and 1 on one of the ramps, mixed between its steps."""
+    steps = RAMPS[ramp][theme]
     place = min(max(share, 0.0), 1.0) * (len(steps) - 1)
     low = min(int(place), len(steps) - 2)
     return _mixed(steps[low], steps[low + 1], place - low)

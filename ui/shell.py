@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
@@ -9,7 +10,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from jobs.run import RUNNING, WAITING, progress_line
+from jobs.workers import tend
+from ui.asking import store
+from ui.choice import Choice
 from ui.palette import css_variables
+from ui.site_map import RUNS, SITE_MAP
 
 STYLESHEET = Path(__file__).with_name("style.css")
 
@@ -19,13 +25,43 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def begin_page(title: str, lede: str) -> None:
-    """The look, the side bar and the heading; called first by every page, which a deep link may open without app.py."""
+def begin_page(title: str, lede: str) -> Choice:
+    """The look, the side bar and the heading; gives what the link says.
+
+    Every page calls it first, and all that must hold for a page belongs here: the first deep link to a fresh server
+    runs the page without app.py.
+    """
+    st.set_page_config(f"{title} · Headlight", layout="wide", initial_sidebar_state=236)
     st.html(f"<style>{css_variables(theme())}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+    choice = Choice.from_link()
     with st.sidebar:
         st.html('<div class="hl-logo"><span class="hl-mark"></span>Headlight</div>')
-        st.page_link("pages/model.py", label="Model")
+        for group, pages in SITE_MAP.items():
+            st.html(f'<div class="hl-group">{group}</div>')
+            for page in pages:
+                st.page_link(page.file, label=page.title, icon=page.icon, query_params=choice.link, width="stretch")
+        with st.container(border=True, key="current-model"):
+            st.html(f'<div class="hl-group">Model</div><div class="hl-current">{escape(choice.model)}</div>')
+        _running()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{escape(lede)}</p>')
+    return choice
+
+
+@st.fragment(run_every=1.5)
+def _running() -> None:
+    """The runs under way, of this and every other tab, and of the command line."""
+    tend(store())
+    runs = store().runs(WAITING)
+    slot = st.container(border=True, key="running") if runs else st.container(key="nothing-running")
+    with slot:
+        if not runs:
+            return
+        first = next((run for run in runs if run.state == RUNNING), runs[-1])
+        st.progress(first.share, progress_line(first, time.time()))
+        others = len(runs) - 1
+        if others:
+            st.html(f'<div class="hl-source">{others} more waiting or running</div>')
+        st.page_link(RUNS.file, label="All runs", query_params=Choice.from_link().link)
 
 
 @contextmanager

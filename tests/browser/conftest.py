@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
-from tools.app_server import BROWSER_FLAGS, running_app
+from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 
 PATIENCE = 60_000  # milliseconds, for a busy machine
 expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a fresh server."""
-    with running_app(tmp_path_factory.mktemp("server") / "log") as address:
-        yield address
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """A server with a store of its own, for the tests that leave it as it is."""
+    with running_server(tmp_path_factory.mktemp("server") / "home") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def address(server: AppServer) -> str:
+    return server.address
 
 
 @pytest.fixture(scope="session")
@@ -29,18 +34,29 @@ def browser(chromium_path: str | None) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page in a fresh profile; a request that leaves the machine fails the test."""
-    context: BrowserContext = browser.new_context(viewport={"width": 1440, "height": 900})
-    opened = context.new_page()
-    opened.set_default_timeout(PATIENCE)
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each in a fresh profile; a request that leaves the machine fails the test."""
+    contexts: list[BrowserContext] = []
     left: list[str] = []
-    opened.on("request", lambda request: left.append(request.url) if _leaves(request, address) else None)
+
+    def opened(**options: object) -> Page:
+        context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", lambda request: left.append(request.url) if _leaves(request) else None)
+        return page
+
     yield opened
-    context.close()
+    for context in contexts:
+        context.close()
     assert left == [], "requests that left the machine"
 
 
-def _leaves(request: Request, address: str) -> bool:
-    host = address.removeprefix("http://")
-    return not request.url.startswith((address, f"ws://{host}", "data:", "blob:", "about:"))
+@pytest.fixture
+def page(open_page: Callable[..., Page]) -> Page:
+    return open_page()
+
+
+def _leaves(request: Request) -> bool:
+    return not request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))

@@ -1,0 +1,58 @@
+"""How pages and the command line ask for runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from jobs.execute import execute
+from jobs.kind import Kind
+from jobs.model_shelf import ModelShelf
+from jobs.process import Identity
+from jobs.run import FAILED, QUESTION, Run
+from jobs.store import Store
+from jobs.workers import tend
+
+SECONDS_BETWEEN_LOOKS = 0.015
+
+
+def submit(store: Store, kind: Kind) -> Run:
+    """Asks for a run; one that was asked for before is found again, finished or not.
+
+    Only a question that failed is asked anew by itself; other runs are resumed by somebody who wants that.
+    """
+    run = store.submit(kind.as_run(store.folder), kind.kept)
+    if run.state == FAILED and run.lane == QUESTION:
+        store.resume(run.id)
+        run = store.get(run.id)
+    if not run.ended:
+        tend(store)
+    return run
+
+
+def wait(store: Store, run: Run, seconds: float) -> Run:
+    """The run once it has ended, or as it is after so many seconds."""
+    until = time.monotonic() + seconds
+    while not run.ended and time.monotonic() < until:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+        run = store.get(run.id)
+    return run
+
+
+def run_here(store: Store, kind: Kind, watch: Callable[[Run], None] = lambda _: None) -> Run:
+    """Does the work in this process, visible to all others; a run that another process has is waited for.
+
+    A run that ended short of its aim goes on with the points it has. `watch` is shown the run again and again.
+    """
+    store.recover()
+    run = store.submit(kind.as_run(store.folder), kind.kept)
+    store.resume(run.id)
+    claimed = store.claim_one(run.id, Identity.own())
+    if claimed is not None:
+        execute(store, claimed, ModelShelf(), lambda: watch(store.get(run.id)))
+    now = store.get(run.id)
+    while not now.ended:
+        watch(now)
+        now = wait(store, now, 1.0)
+        store.recover()
+    return now

@@ -1,0 +1,117 @@
+"""What can be run: a frozen declaration whose fields are the spec, and a generator that does the work."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from jobs.model_shelf import ModelShelf
+from jobs.run import LONG, QUEUED, Run
+from models.fingerprint import file_fingerprint, fingerprint
+
+if TYPE_CHECKING:
+    from models.head_model import HeadModel
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a run is after a step, and the point that the step found, if any."""
+
+    done: int
+    total: int
+    point: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a run works with: models in memory, a folder for its artefacts, and the points it has already.
+
+    `say` tells whoever waits what is being done before the first step.
+    """
+
+    models: ModelShelf
+    folder: Path
+    points: list[dict[str, Any]]
+    say: Callable[[str], None]
+
+    def load(self, name: str) -> HeadModel:
+        """The model of that name."""
+        return self.models.get(name, self.say)
+
+
+Steps = Generator[Step, None, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Kind(ABC):
+    """A kind of run. Subclasses are frozen dataclasses of plain JSON values; every one works on a model.
+
+    `edition` is raised when the same spec would give another result than before, so that old results are not shown.
+    A kind that is not `kept` is left out of the history and forgotten after a while. The modules of kinds import the
+    library inside `steps`: pages ask for runs without loading torch.
+    """
+
+    model: str
+
+    key: ClassVar[str]
+    edition: ClassVar[int] = 1
+    kept: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the history calls it."""
+
+    @property
+    def lane(self) -> str:
+        """Who serves it; see jobs.run."""
+        return LONG
+
+    @abstractmethod
+    def steps(self, bench: Bench) -> Steps:
+        """Does the work step by step, from where the points end, and returns the result as plain JSON values."""
+
+    def as_run(self, folder: Path) -> Run:
+        """The run that this asks for; its id is a hash of kind, edition, spec, and the contents of model and data."""
+        spec = asdict(self)
+        mark = fingerprint(self.model)
+        whole = json.dumps([self.key, self.edition, spec, mark, file_fingerprint(spec.get("data", ""))], sort_keys=True)
+        run_id = hashlib.sha256(whole.encode()).hexdigest()[:16]
+        return Run(
+            id=run_id, kind=self.key, title=self.title, model=self.model, fingerprint=mark, spec=spec, lane=self.lane,
+            state=QUEUED, created=0.0, started=None, finished=None, begun=0, done=0, total=0, message="", record={},
+            result=None, folder=folder / run_id,
+        )  # fmt: skip
+
+
+K = TypeVar("K", bound=type[Kind])
+_KINDS: dict[str, type[Kind]] = {}
+
+
+def register(kind: K) -> K:
+    """Makes a kind known by its key; used as a decorator."""
+    _KINDS[kind.key] = kind
+    return kind
+
+
+def kind_of(run: Run) -> Kind:
+    """What a stored run asked for."""
+    _import_all()
+    if run.kind not in _KINDS:
+        raise ValueError(f"run {run.id} is of kind {run.kind!r}; this version knows {', '.join(sorted(_KINDS))}")
+    return _KINDS[run.kind](**run.spec)
+
+
+@cache
+def _import_all() -> None:
+    package = importlib.import_module("jobs.kinds")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")

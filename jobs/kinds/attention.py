@@ -1,0 +1,83 @@
+"""Where the heads look in one example, and what the model makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jobs.kind import Bench, Kind, Steps, register
+from jobs.run import QUESTION
+
+SEEN = "seen.npz"
+DRAWN = "drawn.html"
+
+
+@dataclass(frozen=True)
+class _ExampleQuestion(Kind):
+    """A question about one example of a model with some heads switched off."""
+
+    text: str = ""
+    pair: str | None = None
+    image: int | None = None
+    mask: str = ""
+
+    kept = False
+
+    @property
+    def title(self) -> str:
+        """Not shown in any history."""
+        return f"Attention of {self.model}"
+
+    @property
+    def lane(self) -> str:
+        """Somebody waits for it."""
+        return QUESTION
+
+    def _seen(self, bench: Bench) -> Any:
+        from analysis.attention.example import Example
+        from analysis.attention.looking import see
+
+        head_model = bench.load(self.model)
+        return see(head_model, Example(self.text, self.pair, self.image), head_model.grid.parse(self.mask))
+
+
+@register
+@dataclass(frozen=True)
+class AttentionQuestion(_ExampleQuestion):
+    """All maps, as a file beside the answer in words."""
+
+    key = "attention"
+
+    def steps(self, bench: Bench) -> Steps:
+        """One forward pass, or a generation."""
+        from analysis.attention.npz import to_npz
+
+        yield from ()
+        seen = self._seen(bench)
+        (bench.folder / SEEN).write_bytes(to_npz(seen))
+        return {"file": SEEN, "answer": asdict(seen.answer)}
+
+
+@register
+@dataclass(frozen=True)
+class DrawingQuestion(_ExampleQuestion):
+    """The same drawn by bertviz: a document with a sandboxed frame in it."""
+
+    view: str = "head"
+    bank: str = "encoder"
+    theme: str = "light"
+
+    key = "drawing"
+
+    def steps(self, bench: Bench) -> Steps:
+        """Looks again, which takes less time than handing the maps over, and draws."""
+        from analysis.attention.bertviz_html import bertviz_height, bertviz_html, sandboxed
+        from analysis.attention.drawing import Drawing
+
+        yield from ()
+        seen = self._seen(bench)
+        drawing = Drawing(self.view, self.bank, self.theme)
+        height = bertviz_height(seen, drawing)
+        document = sandboxed(bertviz_html(seen, drawing), f"attention of {self.model}, {self.bank}", height)
+        (bench.folder / DRAWN).write_text(document, encoding="utf-8")
+        return {"file": DRAWN, "height": height}

@@ -1,0 +1,87 @@
+"""Judges a model, whole or masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.run import LONG, SHORT
+
+SHORT_UP_TO = 200
+"""Examples that a short run may have."""
+
+
+@register
+@dataclass(frozen=True)
+class EvaluationRun(Kind):
+    """Every metric of a task with its interval; the points are what the model did on batch after batch."""
+
+    mask: str = ""
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    split: str = "development"
+    n: int | None = None
+
+    key = "evaluation"
+
+    @property
+    def title(self) -> str:
+        """The model and what is gone."""
+        gone = len(self.mask.split())
+        return f"Evaluation of {self.model} on {self.split}" + (f" without {gone} heads" if gone else "")
+
+    @property
+    def lane(self) -> str:
+        """The desk serves what takes seconds."""
+        return SHORT if self.n is not None and self.n <= SHORT_UP_TO else LONG
+
+    def steps(self, bench: Bench) -> Steps:
+        """One step a batch; batches that were judged already are not judged again."""
+        import numpy as np
+
+        from models.gating import gated
+        from pruning.mask import HeadMask
+        from tasks.chosen import chosen_task
+        from tasks.task import Outcomes
+
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        gates = HeadMask.of(head_model.grid, self.mask).as_gates(head_model.device)
+        seen = [
+            Outcomes(task.key, self.split, np.array(point["indices"]), _arrays(point["columns"]))
+            for point in bench.points
+        ]
+        n_done = sum(part.n for part in seen)
+        batches = list(task.batches(head_model, self.split, self.n))
+        total = sum(len(batch) for batch in batches)
+        yield Step(n_done, total)
+        for batch in batches[len(seen) :]:
+            with gated(head_model, gates):
+                part = task.seen(head_model, batch)
+            seen.append(part)
+            n_done += part.n
+            columns = {name: column.tolist() for name, column in part.columns.items()}
+            yield Step(n_done, total, {"indices": part.indices.tolist(), "columns": columns})
+        outcomes = task.gathered(self.split, seen)
+        return {
+            "task": task.title,
+            "split": self.split,
+            "n": outcomes.n,
+            "metrics": [_estimate(estimate) for estimate in task.estimates(outcomes)],
+            "higher_is_better": task.higher_is_better,
+            "skipped": [str(row) for row in broken[:20]],
+        }
+
+
+def _arrays(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    import numpy as np
+
+    return {name: np.array(column) for name, column in columns.items()}
+
+
+def _estimate(estimate: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(estimate)

@@ -1,0 +1,82 @@
+"""Scores every head by one method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.run import LONG, SHORT
+
+SHORT_UP_TO = 256
+"""Examples that a short run may have."""
+
+QUICK = ("gradient", "confidence", "entropy", "random")
+"""Methods whose short runs take seconds."""
+
+
+@register
+@dataclass(frozen=True)
+class ImportanceRun(Kind):
+    """The scores of a method on the first n examples of a split; the points are the values of batch after batch."""
+
+    method: str = "gradient"
+    options: dict[str, Any] = field(default_factory=dict)
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    split: str = "calibration"
+    n: int = 128
+
+    key = "importance"
+
+    @property
+    def title(self) -> str:
+        """The method and its size."""
+        return f"Importance of {self.model}: {self.method}, {self.n} examples"
+
+    @property
+    def lane(self) -> str:
+        """The desk serves what takes seconds."""
+        return SHORT if self.n <= SHORT_UP_TO and self.method in QUICK else LONG
+
+    def steps(self, bench: Bench) -> Steps:
+        """One step a batch; the numbers of batches that are there already are not computed again."""
+        import numpy as np
+
+        from analysis.importance.method import Portion, combined, method_of, portions
+        from tasks.chosen import chosen_task
+
+        method = method_of(self.method)(**self.options)
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        batches = list(task.batches(head_model, self.split, self.n))
+        total = sum(len(batch) for batch in batches)
+        found = [
+            Portion(tuple(point["indices"]), np.array(point["values"]), np.array(point["weights"]))
+            for point in bench.points
+        ]
+        seen = sum(len(portion.indices) for portion in found)
+        yield Step(seen, total)
+        for portion in portions(method, head_model, task, batches[len(found) :]):
+            found.append(portion)
+            seen += len(portion.indices)
+            yield Step(seen, total, _point(portion))
+        scores = combined(method, head_model.grid, found)
+        return {
+            "method": self.method,
+            "task": task.title,
+            "split": self.split,
+            "n": scores.n,
+            "scores": {str(head): value for head, value in scores.values.items()},
+            "errors": {str(head): value for head, value in scores.errors.items()},
+            "skipped": [str(row) for row in broken[:20]],
+        }
+
+
+def _point(portion: Any) -> dict[str, Any]:
+    return {
+        "indices": list(portion.indices),
+        "values": portion.values.tolist(),
+        "weights": portion.weights.tolist(),
+    }

@@ -1,0 +1,34 @@
+"""The models that a worker has in memory, the last used first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from models.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from models.head_model import HeadModel
+
+MOST = 3
+
+
+class ModelShelf:
+    """Loads a model when it is first asked for, and again when its files have changed."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._models: OrderedDict[tuple[str, str], HeadModel] = OrderedDict()
+
+    def get(self, name: str, progress: Callable[[str], None] = lambda _: None) -> HeadModel:
+        """The model behind a specimen's name, a folder or a hub id."""
+        from models.loading import load  # torch takes seconds to import; pages never need it
+
+        key = name, fingerprint(name)
+        if key not in self._models:
+            while len(self._models) >= self.most:
+                self._models.popitem(last=False)
+            self._models[key] = load(name, progress=progress)
+        self._models.move_to_end(key)
+        return self._models[key]

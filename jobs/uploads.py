@@ -1,0 +1,41 @@
+"""Files that somebody uploaded, kept by their content, so that a link and a worker find them again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import PurePath
+
+from jobs.home import check_room, home
+
+LENGTH = 16
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".conllu", ".txt")
+_MARK = re.compile(rf"[0-9a-f]{{{LENGTH}}}")
+
+
+def keep(name: str, content: bytes) -> str:
+    """Keeps a file and gives the mark by which `path_of` finds it; the same content has the same mark."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{name[:80]} ends in {suffix[:20]!r}; known are {', '.join(SUFFIXES)}")
+    check_room(home())
+    mark = hashlib.sha256(suffix.encode() + content).hexdigest()[:LENGTH]
+    folder = home() / "uploads" / mark
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{_safe_stem(name)}{suffix}").write_bytes(content)
+    return mark
+
+
+def path_of(data: str) -> str:
+    """The path behind a mark; what is no mark, a path or a data set's name, stays as it is."""
+    if not _MARK.fullmatch(data):
+        return data
+    found = sorted((home() / "uploads" / data).glob("*"))
+    if not found:
+        raise ValueError(f"no uploaded file {data} on this machine; upload it again")
+    return str(found[0])
+
+
+def _safe_stem(name: str) -> str:
+    """The name without its end and without anything that a path could be made of."""
+    return re.sub(r"[^\w-]+", "_", PurePath(name.replace("\\", "/")).stem)[:60].strip("_") or "data"

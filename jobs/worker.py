@@ -1,0 +1,97 @@
+"""python -m jobs.worker desk | bench: a process that owns models and runs what is asked for.
+
+The desk answers questions and short runs, a question even between two steps of a short run; benches do the long runs.
+A worker that had nothing to do for a while ends; the next question starts another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from jobs.execute import execute
+from jobs.model_shelf import ModelShelf
+from jobs.process import Identity
+from jobs.run import QUESTION, SERVED
+from jobs.store import Store
+
+SECONDS_BETWEEN_LOOKS = 0.03
+SECONDS_BETWEEN_RECOVERIES = 2.0
+SECONDS_IDLE = 900.0
+SECONDS_UNKEPT = 3600.0
+"""Answers that no history lists are forgotten after this time."""
+
+log = logging.getLogger("headlight.jobs")
+
+
+class Worker:
+    """Looks for work in its lanes until there has been none for a while."""
+
+    def __init__(self, store: Store, role: str, seconds_idle: float = SECONDS_IDLE) -> None:
+        self.store = store
+        self.lanes = SERVED[role]
+        self.seconds_idle = seconds_idle
+        self.models = ModelShelf()
+        self.identity = Identity.own()
+
+    def work(self) -> None:
+        """Runs what there is to run; returns when idle for long."""
+        busy = recovered = time.monotonic()
+        self.store.recover()
+        while time.monotonic() - busy < self.seconds_idle:
+            if self.work_once():
+                busy = time.monotonic()
+                continue
+            if time.monotonic() - recovered > SECONDS_BETWEEN_RECOVERIES:
+                self.store.recover()
+                recovered = time.monotonic()
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        self.store.prune(SECONDS_UNKEPT, kept=False)
+
+    def work_once(self) -> bool:
+        """Runs one run, if one waits."""
+        run = self.store.claim(self.lanes, self.identity)
+        if run is None:
+            return False
+        log.info("%s %s %s", run.kind, run.id, run.model)
+        execute(self.store, run, self.models, self._answer if QUESTION in self.lanes else lambda: None)
+        return True
+
+    def _answer(self) -> None:
+        """Answers the questions that came while a run was under way."""
+        while (question := self.store.claim((QUESTION,), self.identity)) is not None:
+            execute(self.store, question, self.models)
+
+
+def main() -> None:
+    """Starts one worker."""
+    parser = argparse.ArgumentParser(prog="python -m jobs.worker", description=__doc__)
+    parser.add_argument("role", choices=sorted(SERVED))
+    parser.add_argument("folder", type=Path, help="the folder of the store")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(name)s %(message)s")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the server's terminal ends the server, not the runs
+    if arguments.role == "bench":
+        with suppress(OSError):
+            os.nice(10)  # a person who waits goes first
+    _settle_torch()
+    Worker(Store(arguments.folder), arguments.role).work()
+
+
+def _settle_torch() -> None:
+    """Imports what every run needs, and leaves a core to the interface."""
+    import torch
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))
+
+
+if __name__ == "__main__":
+    main()

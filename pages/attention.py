@@ -1,0 +1,205 @@
+"""Where the heads look in a sentence or an image, and what changes when some are switched off."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import streamlit as st
+
+from analysis.attention.npz import from_npz
+from analysis.attention.seen import Seen
+from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import ImportanceRun
+from models.heads import HeadGrid, HeadId
+from ui.answers import answer_html
+from ui.asking import answered, known
+from ui.charts import attention_matrix
+from ui.choice import Choice
+from ui.head_grid import GridLook, MaskEdit, edit_mask
+from ui.patches import overlays_html, token_names
+from ui.shell import begin_page, one_sentence, theme
+
+VIEWS = {"Lines": "head", "All heads": "model", "Matrix": "matrix"}
+VIEWS_OF_IMAGES = {"On the image": "image", "All heads": "model", "Matrix": "matrix"}
+IMAGES = 400
+PATIENCE = 5.0
+"""Seconds that the page waits for an answer before it shows progress."""
+
+
+def choose_example(facts: dict[str, Any]) -> dict[str, Any]:
+    """The text, the two texts or the image that the user wants to look into."""
+    if facts["answers"] == "looker":
+        number = st.number_input("Digit of the test set", 0, IMAGES - 1, 0, key="image", bind="query-params")
+        return {"image": int(number)}
+    examples = facts["examples"] or [{"text": "The old key is on the table.", "pair": None}]
+    pairs = examples[0]["pair"] is not None
+    columns = st.columns([3, 3, 1.3] if pairs else [5, 1.3], vertical_alignment="bottom")
+    with columns[-1]:
+        st.button("Another example", key="another", on_click=next_example, args=(examples,), width="stretch")
+    first, second = examples[0]["text"], examples[0]["pair"]
+    text = columns[0].text_input("Sentence", first, key="text", max_chars=2000, bind="query-params")
+    if not pairs:
+        return {"text": text}
+    return {"text": text, "pair": columns[1].text_input("Second", second, key="pair", bind="query-params")}
+
+
+def next_example(examples: list[dict[str, Any]]) -> None:
+    """Goes to the example after the one that is shown."""
+    texts = [example["text"] for example in examples]
+    shown = st.session_state.get("text", "")
+    place = (texts.index(shown) + 1 if shown in texts else 0) % len(texts)
+    st.session_state["text"] = texts[place]
+    if examples[place]["pair"] is not None:
+        st.session_state["pair"] = examples[place]["pair"]
+
+
+def scores_of(choice: Choice) -> dict[HeadId, float]:
+    """The scores by which the grid is coloured, if the model was scored already."""
+    scored = known(ImportanceRun(choice.model, **choice.judged))
+    return {HeadId.parse(head): value for head, value in scored.result["scores"].items()} if scored else {}
+
+
+def choose_mask(choice: Choice, grid: HeadGrid, removed: frozenset[HeadId]) -> frozenset[HeadId]:
+    """The heads that are switched off, from the grid or from the link."""
+    model = choice.model
+    memory = f"mask-of-{model}"
+    if memory not in st.session_state:
+        st.session_state[memory] = MaskEdit(mask_in_link(grid) - removed)
+    look = replace(GridLook.of_scores(scores_of(choice)), removed=removed)
+    edit = edit_mask(grid, look, key=f"mask-{model}", edit=st.session_state[memory])
+    st.session_state[memory] = edit
+    if edit.mask:
+        st.query_params["mask"] = grid.spell(edit.mask)
+        st.button("Switch all on again", key="all-on", on_click=all_on, args=(memory,))
+    else:
+        st.query_params.pop("mask", None)
+    return edit.mask
+
+
+def all_on(memory: str) -> None:
+    """Empties the mask."""
+    st.session_state[memory] = st.session_state[memory].replaced(frozenset())
+
+
+def mask_in_link(grid: HeadGrid) -> frozenset[HeadId]:
+    """The mask that the link names; a head that this model lacks is told."""
+    try:
+        return grid.parse(st.query_params.get("mask", ""))
+    except (ValueError, KeyError) as error:
+        st.warning(f"The mask of the link is left out: {error.args[0]}")
+        return frozenset()
+
+
+def look(choice: Choice, example: dict[str, Any], mask: str) -> Seen | None:
+    """What the model sees and says, with the heads of the mask off."""
+    run = answered(AttentionQuestion(choice.model, mask=mask, **example), patience=PATIENCE)
+    return None if run is None else from_npz((run.folder / run.result["file"]).read_bytes())
+
+
+def show_views(choice: Choice, example: dict[str, Any], seen: dict[str, Seen]) -> None:
+    """One view, or two side by side, named by what is off."""
+    for column, (mask, one) in zip(st.columns(len(seen)), seen.items(), strict=True):
+        with column:
+            if len(seen) > 1:
+                st.html(f'<p class="hl-card-title">{"With heads off" if mask else "All heads"}</p>')
+            show_view(choice, example, one, mask)
+
+
+def show_view(choice: Choice, example: dict[str, Any], seen: Seen, mask: str) -> None:
+    """One of the views of the attention of one bank."""
+    bank, view = st.session_state["bank"].lower(), (VIEWS | VIEWS_OF_IMAGES)[st.session_state["view"]]
+    if view == "matrix":
+        show_matrix(seen, bank)
+        return
+    if view == "image":
+        show_image(seen, bank)
+        return
+    asked = DrawingQuestion(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **example)
+    run = answered(asked, patience=PATIENCE)
+    if run is not None:
+        document = (run.folder / run.result["file"]).read_text(encoding="utf-8")
+        st.iframe(document, height=run.result["height"])
+
+
+def show_matrix(seen: Seen, bank: str) -> None:
+    """The map of one head."""
+    layer, head = st.session_state["layer"], st.session_state["head"]
+    one = seen.bank(bank)
+    weights = one.map_of(layer, head) if layer < len(one.layers) and head < one.n_heads[layer] else None
+    if weights is None:
+        st.info(f"{bank}.{layer}.{head} is not in this model.")
+    else:
+        st.plotly_chart(
+            attention_matrix(weights, one.queries, one.keys, theme()),
+            config={"displayModeBar": False},
+            key=f"matrix-{len(seen.removed)}",
+        )
+
+
+def show_image(seen: Seen, bank: str) -> None:
+    """What the heads of one layer look at, on the image."""
+    layer = seen.bank(bank).layers[st.session_state["layer"]]
+    maps = {f"head {head}": weights for head, weights in zip(layer.heads, layer.maps, strict=True)}
+    query = token_names(seen.picture).index(st.session_state["from"])
+    st.html(overlays_html(seen.picture, maps, query, theme()))
+
+
+def show_answers(whole: Seen, masked: Seen | None) -> None:
+    """What the model says with all heads and without those that are off."""
+    said = asdict(whole.answer)
+    first, second = st.columns(2)
+    first.html('<p class="hl-card-title">With all heads</p>' + answer_html(said))
+    if masked is None:
+        second.html(
+            '<p class="hl-source">Switch heads off below, and what the model says without them stands here.</p>'
+        )
+    else:
+        changed = asdict(masked.answer)
+        same = "says the same" if changed["text"] == said["text"] else "says something else"
+        n = len(masked.removed)
+        lead = "Without this head" if n == 1 else f"Without these {n} heads"
+        second.html(f'<p class="hl-card-title">{lead} it {same}</p>' + answer_html(changed, said))
+
+
+def show_controls(grid: HeadGrid, seen: Seen) -> None:
+    """Which bank, which view, which head."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    banks = [bank.bank.capitalize() for bank in grid.banks]
+    row.segmented_control("Bank", banks, default=banks[0], key="bank", required=True, bind="query-params")
+    views = list(VIEWS if seen.picture is None else VIEWS_OF_IMAGES)
+    view = row.segmented_control("View", views, default=views[0], key="view", required=True, bind="query-params")
+    if view in ("Matrix", "On the image"):
+        bank = grid.bank(st.session_state["bank"].lower())
+        layer = row.selectbox("Layer", range(len(bank.layers)), key="layer", width=90, bind="query-params")
+        if view == "Matrix":
+            row.selectbox("Head", range(bank.layers[layer].n_heads), key="head", width=90, bind="query-params")
+        else:
+            row.selectbox("Looks from", token_names(seen.picture), key="from", width=150, bind="query-params")
+
+
+choice = begin_page(
+    "Attention", "Where every head looks. Change the sentence, switch heads off, and see what the model makes of it."
+)
+with one_sentence():
+    asked = answered(FactsQuestion(choice.model), patience=PATIENCE)
+    if asked is not None:
+        facts = asked.result
+        grid = HeadGrid.from_json(facts["grid"])
+        with st.container(border=True):
+            example = choose_example(facts)
+            answers = st.container()
+        left, right = st.columns([2.3, 1])
+        with right.container(border=True, height="stretch"):
+            st.html(
+                '<p class="hl-card-title">Switch heads off</p>'
+                '<p class="hl-source">Click, drag a box, or use arrow keys and Space</p>'
+            )
+            mask = grid.spell(choose_mask(choice, grid, grid.parse(facts["removed"])))
+        with left.container(border=True, height="stretch"):
+            whole = look(choice, example, "")
+            masked = look(choice, example, mask) if mask and whole is not None else None
+            if whole is not None:
+                with answers:
+                    show_answers(whole, masked)
+                show_controls(grid, whole)
+                show_views(choice, example, {"": whole} if masked is None else {"": whole, mask: masked})

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobs.process import Identity
+from jobs.run import CANCELLED, DONE, FAILED, LONG, QUESTION, QUEUED, RUNNING, SHORT, Run
+from jobs.store import MOST_ATTEMPTS, Store
+from tests.jobs.counting import Counting
+
+DEAD = Identity(2**22 + 1, 1.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def ask(store: Store, kind: Counting) -> Run:
+    return store.submit(kind.as_run(store.folder), kind.kept)
+
+
+def test_the_same_spec_has_the_same_id_and_any_other_field_another(tmp_path: Path) -> None:
+    first = Counting("a").as_run(tmp_path).id
+    assert first == Counting("a").as_run(tmp_path).id
+    others = {Counting("b").as_run(tmp_path).id, Counting("a", to=6).as_run(tmp_path).id}
+    assert len(others | {first}) == 3
+
+
+def test_the_id_follows_the_weights_and_the_data(tmp_path: Path) -> None:
+    from jobs.kinds.evaluation import EvaluationRun
+
+    weights, data = tmp_path / "model.safetensors", tmp_path / "rows.csv"
+    weights.write_bytes(b"one")
+    data.write_text("text\nfirst")
+    kind = EvaluationRun(str(tmp_path), data=str(data))
+    seen = [kind.as_run(tmp_path).id]
+    weights.write_bytes(b"two")
+    seen.append(kind.as_run(tmp_path).id)
+    data.write_text("text\nsecond")
+    seen.append(kind.as_run(tmp_path).id)
+    assert len(set(seen)) == 3
+
+
+def test_a_run_that_was_asked_for_twice_is_there_once(store: Store) -> None:
+    first = ask(store, Counting("a"))
+    assert ask(store, Counting("a")) == first
+    assert [run.id for run in store.runs()] == [first.id]
+
+
+def test_questions_go_before_short_runs_and_the_oldest_first(store: Store) -> None:
+    kinds = [Counting("a", serve=SHORT), Counting("b", serve=SHORT), Counting("c", serve=QUESTION), Counting("d")]
+    for kind in kinds:
+        ask(store, kind)
+        time.sleep(0.002)
+    own = Identity.own()
+    order = [store.claim((QUESTION, SHORT), own).model for _ in range(3)]
+    assert order == ["c", "a", "b"]
+    assert store.claim((QUESTION, SHORT), own) is None
+    assert store.claim((LONG,), own).model == "d"
+
+
+def test_many_workers_at_once_never_take_the_same_run(store: Store) -> None:
+    for number in range(24):
+        ask(store, Counting("a", to=number + 1))
+    taken: list[str] = []
+
+    def work() -> None:
+        while (run := store.claim((LONG,), Identity.own())) is not None:
+            taken.append(run.id)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == len(set(taken)) == 24
+
+
+def test_a_run_of_a_dead_worker_is_taken_up_again_and_one_of_a_living_worker_is_not(store: Store) -> None:
+    lost, living = ask(store, Counting("lost")), ask(store, Counting("living"))
+    store.claim_one(lost.id, DEAD)
+    store.claim_one(living.id, Identity.own())
+    assert store.recover() == 1
+    assert (store.get(lost.id).state, store.get(living.id).state) == (QUEUED, RUNNING)
+
+
+def test_another_process_with_the_number_of_a_dead_worker_is_not_taken_for_it(store: Store) -> None:
+    own = Identity.own()
+    assert own.alive
+    assert not replace(own, started=own.started - 100).alive
+    run = ask(store, Counting("a"))
+    store.claim_one(run.id, replace(own, started=own.started - 100))
+    assert store.recover() == 1
+
+
+def test_a_run_that_kills_its_workers_fails_in_the_end_and_can_be_resumed(store: Store) -> None:
+    run = ask(store, Counting("a"))
+    for _ in range(MOST_ATTEMPTS):
+        assert store.claim_one(run.id, DEAD) is not None
+        store.recover()
+    assert store.get(run.id).state == FAILED
+    assert "died 5 times" in store.get(run.id).message
+    store.resume(run.id)
+    assert store.get(run.id).state == QUEUED
+
+
+def test_points_are_read_from_where_somebody_stopped_reading(store: Store) -> None:
+    run = ask(store, Counting("a"))
+    store.advance(run.id, 2, 5, [{"number": 0}, {"number": 1}])
+    store.advance(run.id, 3, 5, [{"number": 2}])
+    assert [point["number"] for point in store.points(run.id)] == [0, 1, 2]
+    assert [point["number"] for point in store.points(run.id, after=2)] == [2]
+
+
+def test_time_left_comes_from_the_speed_since_the_run_was_taken_up(store: Store) -> None:
+    run = ask(store, Counting("a"))
+    store.advance(run.id, 6, 10)
+    store.claim_one(run.id, Identity.own())
+    assert store.get(run.id).seconds_left(time.time()) is None
+    store.advance(run.id, 8, 10)
+    now = store.get(run.id)
+    assert now.seconds_left(now.started + 4) == pytest.approx(4)
+
+
+def test_a_waiting_run_is_cancelled_at_once_and_a_running_one_is_asked_to_stop(store: Store) -> None:
+    waiting, running = ask(store, Counting("a")), ask(store, Counting("b"))
+    store.claim_one(running.id, Identity.own())
+    store.cancel(waiting.id)
+    store.cancel(running.id)
+    assert store.get(waiting.id).state == CANCELLED
+    assert store.get(running.id).state == RUNNING
+    assert not store.advance(running.id, 1, 5)
+
+
+def test_only_a_run_that_has_ended_can_be_deleted_and_its_folder_goes_with_it(store: Store) -> None:
+    run = ask(store, Counting("a"))
+    run.folder.mkdir()
+    store.advance(run.id, 1, 5, [{"number": 0}])
+    with pytest.raises(ValueError, match="is queued; cancel it before"):
+        store.delete(run.id)
+    store.end(run.id, DONE, result={})
+    store.delete(run.id)
+    assert not run.folder.exists()
+    assert store.points(run.id) == []
+    with pytest.raises(KeyError, match="no run"):
+        store.get(run.id)
+
+
+def test_pruning_deletes_what_ended_long_ago(store: Store) -> None:
+    old, new, waiting = (ask(store, Counting(name)) for name in ("old", "new", "waiting"))
+    for run in (old, new):
+        store.end(run.id, DONE, result={})
+    with store._transaction() as connection:
+        connection.execute("UPDATE runs SET finished = 1000 WHERE id = ?", (old.id,))
+    assert store.prune(3600) == 1
+    assert {run.id for run in store.runs()} == {new.id, waiting.id}
+
+
+def test_two_processes_may_open_the_same_store(store: Store) -> None:
+    run = ask(store, Counting("a"))
+    assert Store(store.folder).get(run.id) == run

@@ -1,0 +1,64 @@
+"""Asks for runs from a page, and shows how far they are while the page stays usable."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from jobs.client import submit, wait
+from jobs.kind import Kind
+from jobs.run import DONE, FAILED, STOPPED, Run, progress_line
+from jobs.store import Store
+
+PATIENCE = 1.2
+"""Seconds that a page waits before it shows progress instead."""
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    """The store of this server."""
+    return Store()
+
+
+def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
+    """The run once it is done; until then None, and its progress stands here and calls the page again at the end.
+
+    A run that failed is a ValueError with its one sentence.
+    """
+    run = wait(store(), submit(store(), kind), patience)
+    if run.state == DONE:
+        return run
+    if run.state == FAILED:
+        raise ValueError(run.message)
+    if run.ended:
+        show_ended(run)
+    else:
+        _progress(run.id)
+    return None
+
+
+def known(kind: Kind) -> Run | None:
+    """The run if it is done already; nothing is started."""
+    try:
+        run = store().get(kind.as_run(store().folder).id)
+    except KeyError:
+        return None
+    return run if run.state == DONE else None
+
+
+def show_ended(run: Run) -> None:
+    """A run that ended short of its aim, and a way to go on."""
+    with st.container(key=f"ended-{run.id}"):
+        st.warning(f"{run.title}: {run.state}. {run.message}" if run.state == STOPPED else f"{run.title}: {run.state}.")
+        st.button("Resume", key=f"resume-{run.id}", on_click=store().resume, args=(run.id,))
+
+
+@st.fragment(run_every=0.5)
+def _progress(run_id: str) -> None:
+    run = store().get(run_id)
+    if run.ended:
+        st.rerun(scope="app")
+    with st.container(key=f"progress-{run_id}"):
+        st.progress(run.share, progress_line(run, time.time()))
+        st.button("Cancel", key=f"cancel-{run_id}", on_click=store().cancel, args=(run_id,), type="tertiary")

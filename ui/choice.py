@@ -1,0 +1,61 @@
+"""What the user works on: a model, what it is judged by, and a head, all of it in the link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from jobs.uploads import path_of
+
+DEFAULT_MODEL = "translator"
+COLUMN_ROLES = ("text", "pair", "label", "target")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model and a task: by default the one that fits it, one of ours by its key, or somebody's own data.
+
+    `data` is the mark of an upload, a path, or `hub:` and the name of a data set; `columns` say what its columns hold.
+    """
+
+    model: str = DEFAULT_MODEL
+    task: str = ""
+    data: str = ""
+    columns: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_link(cls) -> Choice:
+        """What the address of the page says."""
+        given = st.query_params
+        columns = tuple((role, given[f"column-{role}"]) for role in COLUMN_ROLES if f"column-{role}" in given)
+        return cls(given.get("model", DEFAULT_MODEL), given.get("task", ""), given.get("data", ""), columns)
+
+    @property
+    def link(self) -> dict[str, str]:
+        """The parameters of a link to this choice; what is as usual is left out."""
+        columns = {f"column-{role}": name for role, name in self.columns}
+        given = {"model": self.model, "task": self.task, "data": self.data, **columns}
+        return {name: value for name, value in given.items() if value}
+
+    def put(self) -> None:
+        """Makes this the choice of the page; what belonged to another model goes."""
+        st.query_params.from_dict(self.link)
+
+    def with_model(self, model: str) -> Choice:
+        """Another model, judged by what fits it."""
+        return Choice(model)
+
+    def with_task(self, task: str) -> Choice:
+        """One of our tasks."""
+        return Choice(self.model, task)
+
+    def with_data(self, data: str, columns: dict[str, str]) -> Choice:
+        """Somebody's own data."""
+        return replace(self, task="", data=data, columns=tuple(columns.items()))
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """The fields of a run that say what the model is judged by."""
+        return {"task": self.task, "data": path_of(self.data), "columns": dict(self.columns)}
