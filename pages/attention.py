@@ -114,7 +114,8 @@ def show_view(choice: Choice, example: dict[str, Any], seen: Seen, mask: str) ->
     if view == "image":
         show_image(seen, bank)
         return
-    asked = DrawingQuestion(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **example)
+    first = {} if view == "model" else {"layer": st.session_state["layer"], "head": st.session_state["head"]}
+    asked = DrawingQuestion(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **first, **example)
     run = answered(asked, patience=PATIENCE)
     if run is not None:
         document = (run.folder / run.result["file"]).read_text(encoding="utf-8")
@@ -168,10 +169,10 @@ def show_controls(grid: HeadGrid, seen: Seen) -> None:
     row.segmented_control("Bank", banks, default=banks[0], key="bank", required=True, bind="query-params")
     views = list(VIEWS if seen.picture is None else VIEWS_OF_IMAGES)
     view = row.segmented_control("View", views, default=views[0], key="view", required=True, bind="query-params")
-    if view in ("Matrix", "On the image"):
+    if view != "All heads":
         bank = grid.bank(st.session_state["bank"].lower())
         layer = row.selectbox("Layer", range(len(bank.layers)), key="layer", width=90, bind="query-params")
-        if view == "Matrix":
+        if view != "On the image":
             row.selectbox("Head", range(bank.layers[layer].n_heads), key="head", width=90, bind="query-params")
         else:
             row.selectbox("Looks from", token_names(seen.picture), key="from", width=150, bind="query-params")

@@ -35,10 +35,11 @@ VARIABLES = {
 }  # fmt: skip
 
 
-def css_variables(theme: str) -> str:
-    """The variables of one theme as a CSS rule."""
-    named = "".join(f"--hl-{name}:{value};" for name, value in VARIABLES[theme].items())
-    return f":root{{{named}}}"
+def css_variables() -> str:
+    """The variables of both themes as a CSS rule; the browser takes those of the theme it shows."""
+    both = {name: (VARIABLES["light"][name], VARIABLES["dark"][name]) for name in VARIABLES["light"]}
+    named = "".join(f"--hl-{name}:light-dark({light},{dark});" for name, (light, dark) in both.items())
+    return f".stApp{{{named}}}"
 
 
 def importance_colour(share: float, theme: str) -> str:

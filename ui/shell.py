@@ -32,7 +32,7 @@ def begin_page(title: str, lede: str) -> Choice:
     runs the page without app.py.
     """
     st.set_page_config(f"{title} · Headlight", layout="wide", initial_sidebar_state=236)
-    st.html(f"<style>{css_variables(theme())}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+    st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
     choice = Choice.from_link()
     with st.sidebar:
         st.html('<div class="hl-logo"><span class="hl-mark"></span>Headlight</div>')

@@ -4,9 +4,23 @@ const requirejs = (names, run) => {
   run(jQuery, Object.assign(Object.create(d3), { schemeCategory10: SHOWN.colours }));
   const drawn = document.querySelector("#bertviz #vis");
   const mark = SHOWN.view === "head" ? markBoxes : markCells;
-  new MutationObserver(() => mark(d3.select(drawn).select("svg"))).observe(drawn, { childList: true });
-  mark(d3.select(drawn).select("svg"));
+  const finish = () => {
+    const svg = d3.select(drawn).select("svg");
+    mark(svg);
+    fit(svg.node());
+  };
+  new MutationObserver(finish).observe(drawn, { childList: true });
+  finish();
 };
+
+// Shrink a drawing that is wider than its frame; bertviz gives it a fixed size.
+function fit(svg) {
+  const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
+  if (width <= innerWidth) return;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", "100%");
+  svg.setAttribute("height", (height * (innerWidth - 16)) / width);
+}
 
 function isRemoved(layer, head) {
   return SHOWN.removed.some((gone) => gone[0] === layer && gone[1] === head);

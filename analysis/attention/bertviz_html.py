@@ -126,6 +126,10 @@ def _parameters(content: Content, drawing: Drawing) -> dict[str, Any]:
         "right_text": _short(content.keys),
     }
     parameters["include_layers"] = content.layers
+    if drawing.view == "head" and drawing.first is not None:
+        layer, head = drawing.first
+        if layer in content.layers and head in content.heads:
+            parameters |= {"layer": layer, "heads": [content.heads.index(head)]}
     if drawing.view == "model":
         parameters |= {
             "include_heads": content.heads,

@@ -27,6 +27,7 @@ class Drawing:
     """A picture of one bank: one layer at a time with its heads over each other, or every head in a cell of its own.
 
     `view` is "head" or "model", `theme` "light" or "dark"; without `layers` or `heads` all are shown that fit.
+    `first` are the layer and the head with which the view "head" begins; without it, all heads of the first layer.
     """
 
     view: str
@@ -34,6 +35,7 @@ class Drawing:
     theme: str = "light"
     layers: tuple[int, ...] | None = None
     heads: tuple[int, ...] | None = None
+    first: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for given, allowed in ((self.view, VIEWS), (self.theme, THEMES)):

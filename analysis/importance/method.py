@@ -24,11 +24,14 @@ from torch import Tensor
 
 from models.head_model import HeadModel
 from models.heads import HeadGrid, HeadId
+from models.sites import Site
 from tasks.batching import Batch
 from tasks.task import Task
 
 Values = Float[Tensor, "example number"]
-Weights = Float[Tensor, " example"]
+Weights = Float[Tensor, " example"] | Float[Tensor, "example number"]
+OfLayer = Float[Tensor, "example kept"]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,24 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Portion:
-    """What a method found in the examples of one batch: a row of numbers for each, and what the row weighs.
+    """What a method found in the rows of one batch: numbers for each, and what the row, or each number, weighs.
 
-    Most methods have one number a head, in the order of the grid, and weigh every example alike.
+    Most methods have one number a head, in the order of the grid, and weigh every row alike. `indices` are the numbers
+    of the examples in their split; the parts of one example share theirs.
     """
 
     indices: tuple[int, ...]
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    values: Array
+    weights: Array
 
 
 class Method(ABC):
     """A way to score heads. Subclasses are frozen dataclasses whose fields are their options.
 
-    `reference` names the paper or says "ours"; `about` says in one sentence what a score means. The scores of a signed
-    method may be negative, and keep their sign for display. A method with `needs_run` reads a trained run, and that
-    text says which.
+    `reference` names the paper or says "ours"; `about` says in one sentence what a score means, and an option says in
+    its metadata, under "about", what it is. The scores of a signed method may be negative, and keep their sign for
+    display. A method with `needs_run` reads a trained run, and that text says which. A head that was removed for good
+    scores 0.
     """
 
     key: ClassVar[str]
@@ -74,8 +79,8 @@ class Method(ABC):
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
         """The numbers of every row of the batch, and the weights of the rows where they are not all 1."""
 
-    def reduced(self, grid: HeadGrid, values: NDArray[np.float64], weights: NDArray[np.float64]) -> Scores:
-        """The scores that all rows together give, in the order of the split: the weighted mean and its error."""
+    def reduced(self, grid: HeadGrid, values: Array, weights: Array) -> Scores:
+        """The scores that all examples, in the order of the split, give together: the weighted mean and its error."""
         return weighted_mean(grid, values, weights)
 
 
@@ -126,34 +131,65 @@ def combined(method: Method, grid: HeadGrid, found: Collection[Portion]) -> Scor
     """The scores that all portions together give, whatever their order."""
     if not found:
         raise ValueError(f"{method.title}: no example to score heads on")
+    examples = by_example(found)
+    return method.reduced(grid, examples.values, examples.weights)
+
+
+def by_example(found: Collection[Portion]) -> Portion:
+    """All portions as one, a row an example, in the order of the split.
+
+    The rows of an example that was read in parts become their weighted mean, which weighs what they weigh together: so
+    no mean changes, and errors are those over examples, whose parts are not independent.
+    """
     places = np.concatenate([np.array(portion.indices) for portion in found])
     order = np.argsort(places, kind="stable")
     values = np.concatenate([portion.values for portion in found])[order]
     weights = np.concatenate([portion.weights for portion in found])[order]
-    return method.reduced(grid, values, weights)
+    indices, starts = np.unique(places[order], return_index=True)
+    if len(indices) < len(places):
+        summed = np.add.reduceat(weights, starts)
+        products = np.add.reduceat(_as_columns(weights) * values, starts)
+        values, weights = products / np.where(summed > 0, summed, 1).reshape(len(summed), -1), summed
+    return Portion(tuple(indices.tolist()), values, weights)
 
 
-def weighted_mean(grid: HeadGrid, values: NDArray[np.float64], weights: NDArray[np.float64]) -> Scores:
+def weighted_mean(grid: HeadGrid, values: Array, weights: Array) -> Scores:
     """The mean of every column, m = sum w x / sum w, and its standard error over the rows.
 
     The error is that of a ratio of means: sqrt(n / (n - 1) sum (w (x - m))^2) / sum w.
-    With equal weights it is the usual one.
+    With equal weights it is the usual one. Weights are one a row, or one a number.
     """
     n = len(values)
-    total = weights.sum()
-    mean = (weights[:, None] * values).sum(0) / total
-    spread = (weights[:, None] * (values - mean)) ** 2
+    weights = _as_columns(weights)
+    total = weights.sum(0)
+    if not total.all():
+        raise ValueError(f"nothing in these {n} examples counts, so there is no mean; give longer or other examples")
+    mean = (weights * values).sum(0) / total
+    spread = (weights * (values - mean)) ** 2
     error = np.sqrt(spread.sum(0) * n / max(1, n - 1)) / total
     return Scores(by_head(grid, mean), by_head(grid, error), n)
 
 
-def by_head(grid: HeadGrid, numbers: NDArray[np.float64]) -> dict[HeadId, float]:
+def _as_columns(weights: Array) -> Array:
+    return weights if weights.ndim == 2 else weights[:, None]
+
+
+def by_head(grid: HeadGrid, numbers: Array) -> dict[HeadId, float]:
     """Numbers in the order of the grid as a mapping."""
     return dict(zip(grid.heads, numbers.tolist(), strict=True))
 
 
-def _array(numbers: Tensor) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = numbers.detach().double().cpu().numpy()
+def on_grid(head_model: HeadModel, batch: Batch, layers: Mapping[Site, OfLayer], removed: float = 0.0) -> Values:
+    """Numbers for the kept heads of every layer as a row an example in the order of the grid; `removed` fills gaps."""
+    values = torch.full((len(batch), len(head_model.grid)), removed, dtype=torch.float64)
+    for site, numbers in layers.items():
+        columns = [head_model.grid.positions[HeadId(site.bank, site.layer, head)] for head in site.kept]
+        values[:, columns] = numbers.detach().cpu().double()
+    return values
+
+
+def _array(numbers: Tensor) -> Array:
+    found: Array = numbers.detach().double().cpu().numpy()
     return found
 
 

@@ -66,6 +66,8 @@ class DrawingQuestion(_ExampleQuestion):
     view: str = "head"
     bank: str = "encoder"
     theme: str = "light"
+    layer: int = 0
+    head: int = 0
 
     key = "drawing"
 
@@ -76,7 +78,7 @@ class DrawingQuestion(_ExampleQuestion):
 
         yield from ()
         seen = self._seen(bench)
-        drawing = Drawing(self.view, self.bank, self.theme)
+        drawing = Drawing(self.view, self.bank, self.theme, first=(self.layer, self.head))
         height = bertviz_height(seen, drawing)
         document = sandboxed(bertviz_html(seen, drawing), f"attention of {self.model}, {self.bank}", height)
         (bench.folder / DRAWN).write_text(document, encoding="utf-8")

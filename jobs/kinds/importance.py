@@ -11,7 +11,7 @@ from jobs.run import LONG, SHORT
 SHORT_UP_TO = 256
 """Examples that a short run may have."""
 
-QUICK = ("gradient", "confidence", "entropy", "random")
+QUICK = ("confidence", "entropy", "fisher", "gradient", "random", "taylor", "wanda")
 """Methods whose short runs take seconds."""
 
 

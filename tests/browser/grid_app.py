@@ -86,7 +86,7 @@ def show_editor() -> None:
 
 
 st.set_page_config("Grids", layout="wide")
-st.html(f"<style>{css_variables(theme())}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
 st.session_state.setdefault("edit", MaskEdit())
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1
 top, bottom = st.columns([2.4, 1]), st.columns(2)

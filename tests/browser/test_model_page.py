@@ -84,15 +84,12 @@ def test_there_is_a_card_for_every_specimen(page: Page, address: str) -> None:
 
 def test_own_rows_are_looked_at_and_judge_the_model(page: Page, address: str, tmp_path: Path) -> None:
     rows = [f"sentence number {n} about a dog,{('positive', 'negative')[n % 2]}" for n in range(120)]
-    (tmp_path / "mine.csv").write_text("\n".join(["words,label", *rows]))
+    (tmp_path / "mine.csv").write_text("\n".join(["words,feeling", *rows]))
     page.goto(f"{address}/?model=writer")
+    expect(page.get_by_text("writer: 48 heads, coloured")).to_be_visible()
     page.get_by_text("My data", exact=True).click()
     page.locator('input[type="file"]').set_input_files(tmp_path / "mine.csv")
     expect(page.get_by_role("combobox", name="Text", exact=True)).to_have_value("words")
-    label = page.get_by_role("combobox", name="Label, for classification")
-    label.click()
-    page.get_by_role("option", name="not there").click()
-    expect(label).to_have_value("not there")
     page.locator(".st-key-use-data button").click()
     expect(page).to_have_url(re.compile("data=[0-9a-f]{16}&column-text=words"))
     expect(page.get_by_text("mine.csv, calibration")).to_be_visible()

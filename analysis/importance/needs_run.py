@@ -1,0 +1,19 @@
+"""Methods whose scores are learned: they are read from a trained run, not computed from batches."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from analysis.importance.method import Method
+from models.head_model import HeadModel
+from tasks.batching import Batch
+from tasks.task import Task
+
+
+class NeedsRun(Method):
+    """A method that the registry shows, and that cannot score a model by itself; `needs_run` says what it reads."""
+
+    def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> NoReturn:
+        """Refuse: there is nothing to compute."""
+        del head_model, task, batch
+        raise ValueError(f"{self.title} needs {self.needs_run}; it is not computed from batches")
