@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ui.palette import IMPORTANCE, VARIABLES
+from ui.palette import IMPORTANCE, SERIES, VARIABLES
 
 FONT = "Source Sans, sans-serif"
 CELL = 26
@@ -48,6 +48,32 @@ def attention_matrix(
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": FONT, "color": colours["text"]},
     )
+    return figure
+
+
+def layer_bars(shares: Mapping[str, Sequence[float]], theme: str) -> go.Figure:
+    """The share of all scores that each layer has, one colour and pattern a bank."""
+    colours = VARIABLES[theme]
+    figure = go.Figure()
+    for (bank, of_layers), colour, pattern in zip(shares.items(), SERIES[theme], ("", "/", "x"), strict=False):
+        figure.add_bar(
+            name=bank.capitalize(),
+            x=[str(layer) for layer in range(len(of_layers))],
+            y=[100 * share for share in of_layers],
+            marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay"}},
+            hovertemplate=f"{bank} layer %{{x}}: %{{y:.1f}} %<extra></extra>",
+        )
+    figure.update_layout(
+        height=260,
+        barmode="group",
+        margin={"l": 8, "r": 26, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "size": 14, "color": colours["text"]},
+        legend={"orientation": "h", "y": -0.25},
+    )
+    figure.update_xaxes(title="Layer", tickfont={"size": 13})
+    figure.update_yaxes(title="Share of all scores, %", gridcolor=colours["line"], tickfont={"size": 13})
     return figure
 
 

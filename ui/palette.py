@@ -13,6 +13,10 @@ IMPORTANCE = {
 }
 GATE = {"light": ("#eef1fb", "#a5b1fb", "#4f46e5"), "dark": ("#272c56", "#4b45b0", "#9aa5ff")}
 RAMPS = {"importance": IMPORTANCE, "gate": GATE}
+SERIES = {
+    "light": ("#4f46e5", "#0891b2", "#c2410c", "#9d174d", "#6b7280"),
+    "dark": ("#818cf8", "#99f6e4", "#fbbf24", "#db2777", "#94a3b8"),
+}
 ROLES = {  # fill and letter; always both, never the fill alone
     "light": {"positional": ("#1e40af", "#ffffff"), "syntactic": ("#15803d", "#ffffff"),
               "rare words": ("#f59e0b", "#2b1a00"), "alignment": ("#e879f9", "#3b0764"),

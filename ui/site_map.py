@@ -15,7 +15,8 @@ class PageEntry:
 
 
 MODEL = PageEntry("pages/model.py", "Model", ":material/deployed_code:")
+IMPORTANCE = PageEntry("pages/importance.py", "Importance", ":material/grid_on:")
 ATTENTION = PageEntry("pages/attention.py", "Attention", ":material/visibility:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, ATTENTION), "Keep": (RUNS,)}
+SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ATTENTION), "Keep": (RUNS,)}

@@ -16,13 +16,13 @@ from analysis.importance.method import (
     Array,
     Method,
     OfLayer,
-    Scores,
     Values,
     Weights,
     on_grid,
     register,
     weighted_mean,
 )
+from analysis.importance.scores import Scores
 from models.contexts import PerPosition, watching_contexts
 from models.gating import gated
 from models.head_model import HeadModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from analysis.importance.method import Scores
+from analysis.importance.scores import Scores
 from models.heads import HeadGrid
 
 

@@ -22,6 +22,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from analysis.importance.scores import Scores
 from models.head_model import HeadModel
 from models.heads import HeadGrid, HeadId
 from models.sites import Site
@@ -32,15 +33,6 @@ Values = Float[Tensor, "example number"]
 Weights = Float[Tensor, " example"] | Float[Tensor, "example number"]
 OfLayer = Float[Tensor, "example kept"]
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """One number a head, higher is more important, with its standard error over n examples."""
-
-    values: Mapping[HeadId, float]
-    errors: Mapping[HeadId, float]
-    n: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
@@ -29,6 +29,7 @@ class ImportanceRun(Kind):
     n: int = 128
 
     key = "importance"
+    edition = 2
 
     @property
     def title(self) -> str:
@@ -45,6 +46,7 @@ class ImportanceRun(Kind):
         import numpy as np
 
         from analysis.importance.method import Portion, combined, method_of, portions
+        from analysis.importance.stability import stability
         from tasks.chosen import chosen_task
 
         method = method_of(self.method)(**self.options)
@@ -63,6 +65,7 @@ class ImportanceRun(Kind):
             seen += len(portion.indices)
             yield Step(seen, total, _point(portion))
         scores = combined(method, head_model.grid, found)
+        firm = stability(method, head_model.grid, found) if scores.n > 1 else None
         return {
             "method": self.method,
             "task": task.title,
@@ -70,6 +73,7 @@ class ImportanceRun(Kind):
             "n": scores.n,
             "scores": {str(head): value for head, value in scores.values.items()},
             "errors": {str(head): value for head, value in scores.errors.items()},
+            "stability": None if firm is None else asdict(firm),
             "skipped": [str(row) for row in broken[:20]],
         }
 

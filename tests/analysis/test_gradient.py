@@ -9,7 +9,8 @@ import pytest
 
 from analysis.importance.gradient import Gradient
 from analysis.importance.levels import levelled
-from analysis.importance.method import Scores, score
+from analysis.importance.method import score
+from analysis.importance.scores import Scores
 from models.heads import HeadId
 from pruning.mask import HeadMask
 from pruning.surgery import without_heads

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from analysis.importance.method import Method, Scores, combined, method_of, methods, portions, score
+from analysis.importance.method import Method, combined, method_of, methods, portions, score
+from analysis.importance.scores import Scores
 from models.gating import install
 from models.head_model import HeadModel
 from models.heads import HeadId

@@ -1,0 +1,194 @@
+"""How much the model depends on each head, by any method, and how far the methods agree."""
+
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.agreement import agreements
+from analysis.importance.levels import levelled
+from analysis.importance.scores import Scores
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.run import Run
+from models.heads import HeadGrid, HeadId
+from ui.asking import answered, known
+from ui.charts import layer_bars
+from ui.choice import Choice
+from ui.head_card import show_head_card
+from ui.head_grid import GridLook, legend_html, look_html, select_head
+from ui.importance_view import agreement_html, bank_shares, finding, layer_shares
+from ui.method_form import SIZES, USUAL, Scoring, method_options
+from ui.shell import begin_page, one_sentence, theme
+
+FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
+COMPARED = ("gradient", "taylor", "confidence", "wanda")
+
+
+def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
+    """The method, its options and the number of examples."""
+    first = [key for key in FIRST if key in methods]
+    order = [*first, *(key for key in methods if key not in first and not methods[key]["needs_run"])]
+    order += [key for key in methods if key not in order]
+    keys = {methods[key]["title"] + (" · no run" if methods[key]["needs_run"] else ""): key for key in order}
+    pills, popover = st.columns([6, 1], vertical_alignment="bottom")
+    title = pills.pills(
+        "Method", list(keys), default=next(iter(keys)), key="method", required=True, wrap=True, bind="query-params"
+    )
+    key = keys[title]
+    with popover.popover("Options", width="stretch"):
+        n = st.select_slider("Examples", SIZES, USUAL, key="n", bind="query-params")
+        options = method_options(methods[key])
+        st.toggle("Level each layer", key="level", bind="query-params", help="Every layer divided by its L2 norm.")
+    return Scoring(key, n, options)
+
+
+def scores_of(run: Run, grid: HeadGrid) -> Scores:
+    """The scores of a run, levelled if the user wants that."""
+    values = {HeadId.parse(head): value for head, value in run.result["scores"].items()}
+    errors = {HeadId.parse(head): value for head, value in run.result["errors"].items()}
+    scores = Scores(values, errors, run.result["n"])
+    return levelled(scores, grid) if st.session_state.get("level") else scores
+
+
+def provenance(run: Run, method: dict[str, Any]) -> str:
+    """Where the scores come from, and how firm they are."""
+    result = run.result
+    firm = result["stability"]
+    stable = f" · ranks of two halves of the examples agree to {firm['mean']:.2f}" if firm else ""
+    where = f"{result['task']}, {result['split']}, {result['n']} examples"
+    return escape(f"{method['reference']} · {where}{stable} · computed in {run.seconds(0):.1f} s")
+
+
+def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: frozenset[HeadId]) -> HeadId | None:
+    """The grid under one method; gives the head that is picked."""
+    scores = scores_of(run, grid)
+    shares = bank_shares(scores.values, grid)
+    captions = {bank: f"{100 * share:.0f} % of all" for bank, share in shares.items()} if len(shares) > 1 else {}
+    notes = {head: f"{value:.3g} ± {scores.errors[head]:.1g}" for head, value in scores.values.items()}
+    look = replace(GridLook.of_scores(scores.values), removed=removed, captions=captions, notes=notes)
+    st.html(
+        f'<p class="hl-card-title">{escape(finding(scores.values, grid, method["title"]))}</p>'
+        f'<p class="hl-source">{provenance(run, method)}</p>'
+    )
+    selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
+    st.html(legend_html(theme()) + f'<p class="hl-source">{escape(method["about"])}</p>')
+    return selected
+
+
+def head_in_link(grid: HeadGrid) -> HeadId | None:
+    """The head that the link names, if this model has it."""
+    address = st.query_params.get("head", "")
+    return next((head for head in grid if str(head) == address), None)
+
+
+def compared(choice: Choice, methods: dict[str, dict[str, Any]], current: Scoring) -> dict[str, Run]:
+    """The runs of the methods that shall be compared; those that are not there yet are asked for."""
+    ready = {method["title"]: key for key, method in methods.items() if not method["needs_run"]}
+    usual = [methods[key]["title"] for key in COMPARED if key in methods]
+    chosen = st.pills(
+        "Side by side", list(ready), default=usual, selection_mode="multi", key="compare", bind="query-params"
+    )
+    runs = {}
+    for title in dict.fromkeys([methods[current.method]["title"], *chosen]):
+        key = ready.get(title)
+        if key is not None:
+            scoring = current if key == current.method else Scoring(key, current.n)
+            run = known(scoring.run(choice)) or answered(scoring.run(choice), patience=0.0)
+            if run is not None:
+                runs[title] = run
+    return runs
+
+
+def show_side_by_side(runs: dict[str, Run], grid: HeadGrid) -> None:
+    """A small grid for every method."""
+    st.html('<p class="hl-source">Each scaled to its own maximum</p>')
+    cells = "".join(
+        f"<div><b>{escape(title)}</b>"
+        f"{look_html(grid, replace(GridLook.of_scores(scores_of(run, grid).values), size='mini'), theme())}</div>"
+        for title, run in runs.items()
+    )
+    st.html(f'<div class="hl-multiples">{cells}</div>')
+
+
+def show_agreement(runs: dict[str, Run], grid: HeadGrid) -> None:
+    """How far the methods rank the heads alike."""
+    rankings = {title: scores_of(run, grid).values for title, run in runs.items()}
+    k = max(1, len(grid) // 4)
+    found = agreements(rankings, k)
+    correlation = {pair: one.spearman for pair, one in found.items()}
+    if not correlation:
+        st.html('<p class="hl-card-title">Pick two methods or more to compare them</p>')
+        return
+    least = min(correlation, key=correlation.__getitem__)
+    st.html(
+        f'<p class="hl-card-title">{escape(least[0])} and {escape(least[1])} agree least</p>'
+        f'<p class="hl-source">Rank correlation (Spearman) over {len(grid)} heads</p>'
+        + agreement_html(list(rankings), correlation, theme())
+    )
+    rows = [
+        {"First": a, "Second": b, "Spearman": one.spearman, "Kendall": one.kendall, f"Of the best {k}": one.overlap}
+        for (a, b), one in found.items()
+    ]
+    with st.expander("Kendall and overlap"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True, key="agreements")
+
+
+def table(runs: dict[str, Run], grid: HeadGrid) -> pd.DataFrame:
+    """One row a head, one column a method, and the errors."""
+    columns: dict[str, Any] = {"Head": [str(head) for head in grid]}
+    for title, run in runs.items():
+        scores = scores_of(run, grid)
+        columns[title] = [scores.values.get(head) for head in grid]
+        columns[f"{title} ±"] = [scores.errors.get(head) for head in grid]
+    return pd.DataFrame(columns)
+
+
+def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
+    """The grid, the comparison, and the card of the picked head."""
+    grid = HeadGrid.from_json(facts["grid"])
+    left, right = st.columns([2.4, 1])
+    with left.container(border=True):
+        scoring = choose_method(methods)
+        method = methods[scoring.method]
+        selected = head_in_link(grid)
+        with one_sentence():
+            if method["needs_run"]:
+                st.info(f"{method['title']} needs {method['needs_run']}. {method['about']}")
+            elif (run := answered(scoring.run(choice))) is not None:
+                selected = show_scores(run, method, grid, grid.parse(facts["removed"]))
+    if selected is not None:
+        st.query_params["head"] = str(selected)
+    with left.container(border=True):
+        runs: dict[str, Run] = {}
+        with one_sentence():
+            runs = compared(choice, methods, scoring)
+        views = st.tabs(["Grids", "Agreement", "Layers", "Table"], key="views")
+        with views[0]:
+            show_side_by_side(runs, grid)
+        with views[1]:
+            show_agreement(runs, grid)
+        with views[2]:
+            for title, run in list(runs.items())[:1]:
+                st.html(f'<p class="hl-card-title">{escape(title)} by layer</p>')
+                shares = layer_shares(scores_of(run, grid).values, grid)
+                st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
+        with views[3]:
+            rows = table(runs, grid)
+            st.dataframe(rows, hide_index=True, height=320, key="scores")
+            st.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-importance.csv", key="csv")
+    with right.container(border=True, height="stretch", key="head-card"), one_sentence():
+        rankings = {title: scores_of(run, grid).values for title, run in runs.items()}
+        show_head_card(choice, facts, grid, selected or grid.heads[0], rankings)
+
+
+choice = begin_page(
+    "Importance", "How much the model depends on each head, by any method. Pick a head to open its card."
+)
+with one_sentence():
+    listed = answered(MethodsQuestion("", code_mark()))
+    asked = answered(FactsQuestion(choice.model)) if listed is not None else None
+    if asked is not None:
+        show_page(choice, asked.result, {method["key"]: method for method in listed.result["methods"]})
