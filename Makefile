@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
+	$(BIN)/python -m jobs.workers
 	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT))
 
 test: browser check

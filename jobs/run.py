@@ -70,7 +70,7 @@ class Run:
 def progress_line(run: Run, now: float) -> str:
     """What a run is doing, how far it is, and how long it will take."""
     if run.state == QUEUED:
-        return f"{run.title}: waiting for a worker"
+        return f"{run.title}: waiting; a worker starts or is busy"
     parts = [run.message or run.title]
     if run.total:
         parts.append(f"{run.done} of {run.total}")

@@ -1,4 +1,7 @@
-"""Keeps the worker processes alive: one desk, and as many benches as there are slots."""
+"""Keeps the worker processes alive: one desk, and as many benches as there are slots.
+
+`python -m jobs.workers` starts the desk, so that it is there when the first page asks.
+"""
 
 from __future__ import annotations
 
@@ -93,3 +96,7 @@ def _only_one_process(path: Path) -> Iterator[None]:
             return
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+if __name__ == "__main__":  # ahead of the server: the desk takes seconds to start
+    ensure_workers(Store(), ["desk"])

@@ -15,7 +15,7 @@ from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.run import Run
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered, known
-from ui.charts import layer_bars
+from ui.charts import balance_bars, layer_bars
 from ui.choice import Choice
 from ui.head_card import show_head_card
 from ui.head_grid import GridLook, legend_html, look_html, select_head
@@ -33,12 +33,9 @@ def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
     order = [*first, *(key for key in methods if key not in first and not methods[key]["needs_run"])]
     order += [key for key in methods if key not in order]
     keys = {methods[key]["title"] + (" · no run" if methods[key]["needs_run"] else ""): key for key in order}
-    pills, popover = st.columns([6, 1], vertical_alignment="bottom")
-    title = pills.pills(
-        "Method", list(keys), default=next(iter(keys)), key="method", required=True, wrap=True, bind="query-params"
-    )
-    key = keys[title]
-    with popover.popover("Options", width="stretch"):
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    key = keys[row.selectbox("Method", list(keys), key="method", width=280, bind="query-params")]
+    with row.popover("Options"):
         n = st.select_slider("Examples", SIZES, USUAL, key="n", bind="query-params")
         options = method_options(methods[key])
         st.toggle("Level each layer", key="level", bind="query-params", help="Every layer divided by its L2 norm.")
@@ -75,7 +72,20 @@ def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: froze
     )
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
     st.html(legend_html(theme()) + f'<p class="hl-source">{escape(method["about"])}</p>')
+    if run.result["balance"]:
+        show_balance(run.result["balance"], method["title"])
     return selected
+
+
+def show_balance(balance: dict[str, float], title: str) -> None:
+    """Whether what a method distributes arrives, as a figure."""
+    whole, *parts = balance.values()
+    gap = abs(whole - sum(parts)) / (max(map(abs, balance.values())) or 1.0)
+    st.html(
+        f'<p class="hl-card-title">{escape(title)} adds up: {whole:.4g} goes in, {sum(parts):.4g} comes out</p>'
+        f'<p class="hl-source">Relative gap {gap:.0e} · first batch of examples</p>'
+    )
+    st.plotly_chart(balance_bars(balance, theme()), config={"displayModeBar": False}, key="balance")
 
 
 def head_in_link(grid: HeadGrid) -> HeadId | None:
@@ -95,8 +105,9 @@ def compared(choice: Choice, methods: dict[str, dict[str, Any]], current: Scorin
     for title in dict.fromkeys([methods[current.method]["title"], *chosen]):
         key = ready.get(title)
         if key is not None:
-            scoring = current if key == current.method else Scoring(key, current.n)
-            run = known(scoring.run(choice)) or answered(scoring.run(choice), patience=0.0)
+            is_current = key == current.method
+            asked = (current if is_current else Scoring(key, current.n)).run(choice)
+            run = known(asked) if is_current else answered(asked, patience=0.0)
             if run is not None:
                 runs[title] = run
     return runs

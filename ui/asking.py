@@ -8,7 +8,7 @@ import streamlit as st
 
 from jobs.client import submit, wait
 from jobs.kind import Kind
-from jobs.run import DONE, FAILED, STOPPED, Run, progress_line
+from jobs.run import DONE, FAILED, QUESTION, STOPPED, Run, progress_line
 from jobs.store import Store
 
 PATIENCE = 1.2
@@ -59,6 +59,7 @@ def _progress(run_id: str) -> None:
     run = store().get(run_id)
     if run.ended:
         st.rerun(scope="app")
-    with st.container(key=f"progress-{run_id}"):
+    with st.container(key=f"progress-{run_id}", horizontal=True, vertical_alignment="center"):
         st.progress(run.share, progress_line(run, time.time()))
-        st.button("Cancel", key=f"cancel-{run_id}", on_click=store().cancel, args=(run_id,), type="tertiary")
+        if run.lane != QUESTION:
+            st.button("Cancel", key=f"cancel-{run_id}", on_click=store().cancel, args=(run_id,), type="tertiary")

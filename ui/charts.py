@@ -51,6 +51,29 @@ def attention_matrix(
     return figure
 
 
+def balance_bars(balance: Mapping[str, float], theme: str) -> go.Figure:
+    """A whole, and under it the parts that should add up to it, one behind the other."""
+    colours = VARIABLES[theme]
+    (whole, total), *parts = balance.items()
+    figure = go.Figure()
+    figure.add_bar(name=whole, y=["goes in"], x=[total], orientation="h", marker={"color": SERIES[theme][0]})
+    for (part, value), colour, pattern in zip(parts, SERIES[theme][1:], ("/", "x", "."), strict=False):
+        marker = {"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay"}}
+        figure.add_bar(name=part, y=["comes out"], x=[value], orientation="h", marker=marker)
+    figure.update_layout(
+        barmode="relative",
+        height=170,
+        margin={"l": 8, "r": 26, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "size": 14, "color": colours["text"]},
+        legend={"orientation": "h", "y": -0.3},
+    )
+    figure.update_yaxes(autorange="reversed")
+    figure.update_xaxes(gridcolor=colours["line"], zerolinecolor=colours["line"])
+    return figure
+
+
 def layer_bars(shares: Mapping[str, Sequence[float]], theme: str) -> go.Figure:
     """The share of all scores that each layer has, one colour and pattern a bank."""
     colours = VARIABLES[theme]

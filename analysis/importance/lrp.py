@@ -61,6 +61,12 @@ class Relevance(Method):
         _refuse_losses(head_model, trace.conservation)
         return on_grid(head_model, batch, {site: shares(found) for site, found in trace.layers.items()}), None
 
+    def balance(self, head_model: HeadModel, task: Task, batch: Batch) -> dict[str, float]:
+        """The relevance of the predictions, and where it arrives."""
+        del task
+        found = conservation(head_model, batch.inputs, self.rule)
+        return {"the predictions": found.start, "the input": found.end, "biases and positions": found.biases}
+
 
 @dataclass(frozen=True)
 class Conservation:

@@ -11,7 +11,7 @@ from jobs.run import LONG, SHORT
 SHORT_UP_TO = 256
 """Examples that a short run may have."""
 
-QUICK = ("confidence", "entropy", "fisher", "gradient", "random", "taylor", "wanda")
+QUICK = ("confidence", "entropy", "fisher", "gradient", "lrp", "random", "taylor", "wanda")
 """Methods whose short runs take seconds."""
 
 
@@ -29,7 +29,7 @@ class ImportanceRun(Kind):
     n: int = 128
 
     key = "importance"
-    edition = 2
+    edition = 3
 
     @property
     def title(self) -> str:
@@ -73,6 +73,7 @@ class ImportanceRun(Kind):
             "n": scores.n,
             "scores": {str(head): value for head, value in scores.values.items()},
             "errors": {str(head): value for head, value in scores.errors.items()},
+            "balance": method.balance(head_model, task, batches[0]),
             "stability": None if firm is None else asdict(firm),
             "skipped": [str(row) for row in broken[:20]],
         }
