@@ -33,7 +33,7 @@ class Reader(Recipe):
         "Inference pairs of the grammar in tasks/corpus, made anew in every round, the three labels equally likely. "
         "Every other batch taught to fill in masked pieces instead of the label."
     )
-    schedule = Schedule(steps=9000, peak=1e-3, warm_up=300)
+    schedule = Schedule(steps=22000, peak=1e-3, warm_up=300)
     architecture = BertForSequenceClassification
 
     def processor(self) -> PreTrainedTokenizerFast:
