@@ -1,5 +1,6 @@
 """Where the heads look in a sentence or an image, and what changes when some are switched off."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -7,6 +8,7 @@ import streamlit as st
 
 from analysis.attention.npz import from_npz
 from analysis.attention.seen import Seen
+from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
@@ -53,10 +55,10 @@ def next_example(examples: list[dict[str, Any]]) -> None:
         st.session_state["pair"] = examples[place]["pair"]
 
 
-def scores_of(choice: Choice) -> dict[HeadId, float]:
+def scores_of(choice: Choice) -> Mapping[HeadId, float]:
     """The scores by which the grid is coloured, if the model was scored already."""
     scored = known(ImportanceRun(choice.model, **choice.judged))
-    return {HeadId.parse(head): value for head, value in scored.result["scores"].items()} if scored else {}
+    return Scores.from_json(scored.result).values if scored else {}
 
 
 def choose_mask(choice: Choice, grid: HeadGrid, removed: frozenset[HeadId]) -> frozenset[HeadId]:

@@ -16,7 +16,7 @@ from jobs.run import Run
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered, known
 from ui.charts import balance_bars, layer_bars
-from ui.choice import Choice
+from ui.choice import Choice, head_in_link
 from ui.head_card import show_head_card
 from ui.head_grid import GridLook, legend_html, look_html, select_head
 from ui.importance_view import agreement_html, bank_shares, finding, layer_shares
@@ -44,9 +44,7 @@ def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
 
 def scores_of(run: Run, grid: HeadGrid) -> Scores:
     """The scores of a run, levelled if the user wants that."""
-    values = {HeadId.parse(head): value for head, value in run.result["scores"].items()}
-    errors = {HeadId.parse(head): value for head, value in run.result["errors"].items()}
-    scores = Scores(values, errors, run.result["n"])
+    scores = Scores.from_json(run.result)
     return levelled(scores, grid) if st.session_state.get("level") else scores
 
 
@@ -86,12 +84,6 @@ def show_balance(balance: dict[str, float], title: str) -> None:
         f'<p class="hl-source">Relative gap {gap:.0e} · first batch of examples</p>'
     )
     st.plotly_chart(balance_bars(balance, theme()), config={"displayModeBar": False}, key="balance")
-
-
-def head_in_link(grid: HeadGrid) -> HeadId | None:
-    """The head that the link names, if this model has it."""
-    address = st.query_params.get("head", "")
-    return next((head for head in grid if str(head) == address), None)
 
 
 def compared(choice: Choice, methods: dict[str, dict[str, Any]], current: Scoring) -> dict[str, Run]:

@@ -6,19 +6,20 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.importance.scores import Scores
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
 from jobs.run import Run
 from models.catalog import PRESETS, specimen_names
-from models.heads import HeadGrid, HeadId
+from models.heads import HeadGrid
 from ui.asking import answered
-from ui.choice import Choice
+from ui.choice import Choice, attention_link, head_in_link
 from ui.data_form import data_form
 from ui.findings import findings_html, head_line
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
 from ui.shell import begin_page, one_sentence, theme
-from ui.site_map import ATTENTION
+from ui.site_map import ATTENTION, IMPORTANCE
 from ui.specimen_card import PURPOSES, specimen_html
 
 SOURCES = ("Folder", "Hub", "My data")
@@ -47,7 +48,7 @@ def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
     scored = None
     with status, one_sentence():
         scored = answered(ImportanceRun(choice.model, **choice.judged))
-    scores = {HeadId.parse(head): value for head, value in scored.result["scores"].items()} if scored else {}
+    scores = Scores.from_json(scored.result).values if scored else {}
     coloured = ", coloured by how much the loss depends on each" if scores else ""
     source = provenance(scored) if scored else "Not scored yet"
     title.html(
@@ -62,8 +63,16 @@ def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
         st.html(legend_html(theme()) + (head_line(selected, scores) if selected else findings_html(scores)))
     if facts["missed"]:
         st.warning(f"Not understood, so not shown: {', '.join(facts['missed'])}")
-    st.page_link(
-        ATTENTION.file, label="See where the heads look", icon=ATTENTION.icon, query_params=dict(st.query_params)
+    buttons = st.container(horizontal=True)
+    head = {"head": str(selected)} if selected else {}
+    buttons.page_link(
+        IMPORTANCE.file, label="Open the importance map", icon=IMPORTANCE.icon, query_params=choice.link | head
+    )
+    buttons.page_link(
+        ATTENTION.file,
+        label="See where it looks" if selected else "See where the heads look",
+        icon=ATTENTION.icon,
+        query_params=attention_link(choice, selected),
     )
 
 
@@ -73,12 +82,6 @@ def provenance(run: Run) -> str:
     skipped = f" · {len(result['skipped'])} broken rows skipped" if result["skipped"] else ""
     where = f"{result['task']}, {result['split']}, {result['n']} examples{skipped}"
     return escape(f"Gradient, mean |∂loss/∂gate| per example · {where} · computed in {run.seconds(0):.1f} s")
-
-
-def head_in_link(grid: HeadGrid) -> HeadId | None:
-    """The head that the link names, if this model has it."""
-    address = st.query_params.get("head", "")
-    return next((head for head in grid if str(head) == address), None)
 
 
 def show_facts(choice: Choice, facts: dict[str, Any]) -> None:

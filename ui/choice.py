@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from jobs.uploads import path_of
+from models.heads import HeadGrid, HeadId
 
 DEFAULT_MODEL = "translator"
 COLUMN_ROLES = ("text", "pair", "label", "target")
@@ -59,3 +60,16 @@ class Choice:
     def judged(self) -> dict[str, Any]:
         """The fields of a run that say what the model is judged by."""
         return {"task": self.task, "data": path_of(self.data), "columns": dict(self.columns)}
+
+
+def head_in_link(grid: HeadGrid) -> HeadId | None:
+    """The head that the link names, if this model has it."""
+    address = st.query_params.get("head", "")
+    return next((head for head in grid if str(head) == address), None)
+
+
+def attention_link(choice: Choice, head: HeadId | None) -> dict[str, str]:
+    """The parameters of a link to the Attention page, at a head if there is one."""
+    if head is None:
+        return choice.link
+    return choice.link | {"bank": head.bank.capitalize(), "layer": str(head.layer), "head": str(head.head)}

@@ -13,7 +13,7 @@ from jobs.kinds.attention import AttentionQuestion
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered
 from ui.charts import attention_matrix
-from ui.choice import Choice
+from ui.choice import Choice, attention_link
 from ui.importance_view import ranks_html
 from ui.patches import overlays_html
 from ui.shell import theme
@@ -44,8 +44,8 @@ def show_head_card(
     if rankings:
         st.html(f'<p class="hl-card-title">Rank among {len(grid)}</p>' + ranks_html(head, rankings))
     _show_where_it_looks(choice, facts, head)
-    parameters = choice.link | {"bank": head.bank.capitalize(), "layer": str(head.layer), "head": str(head.head)}
-    st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=parameters)
+    link = attention_link(choice, head)
+    st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=link)
 
 
 def _go(head: HeadId) -> None:
