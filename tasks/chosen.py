@@ -3,38 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from models.head_model import HeadModel
 from tasks.catalog import fidelity_for, task, task_for
+from tasks.choices import KINDS, check_kind, kind_of
+from tasks.fidelity import Fidelity, TranslationFidelity
+from tasks.language_modelling import LanguageModelling
 from tasks.own_data import Columns, hub_rows, own_task, read_task, read_text_task
-from tasks.readers import BrokenRow, Source
-from tasks.task import Task
+from tasks.readers import FORMATS, BrokenRow, Source, preview
+from tasks.task import Splits, Task
+from tasks.translation import TextPair
 
 ROLES = ("text", "pair", "label", "target")
 HUB = "hub:"
 """What the name of a Hugging Face data set begins with, as in `hub:nyu-mll/glue:sst2`."""
 
+FIDELITY = "fidelity"
+PLAIN_TEXT = ".txt"
+TEXT_COLUMNS = ("text", "source")
+"""What a column of texts is called, the first that is there."""
+
+
+@dataclass(frozen=True)
+class UnreadFile:
+    """A file that was left out as a whole, and why."""
+
+    file: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}"
+
+
+LeftOut = tuple[BrokenRow | UnreadFile, ...]
+
 
 def chosen_task(
     head_model: HeadModel, key: str = "", data: str = "", columns: Mapping[str, str] | None = None
-) -> tuple[Task, tuple[BrokenRow, ...]]:
-    """The task, and the rows of a file that were skipped; with neither key nor data the one that fits the model."""
-    if data:
-        return _own(data, columns or {})
-    if key == "fidelity":
-        return fidelity_for(head_model), ()
-    return task(key) if key else task_for(head_model), ()
+) -> tuple[Task, LeftOut]:
+    """The task, and what was skipped of a file; with neither key nor data the one that fits the model.
+
+    Own texts without labels or targets judge any model that has an output head: by how well it predicts them, or, where
+    it predicts no text or the key is "fidelity", by whether it does with them what it does now.
+    """
+    if not data:
+        return (fidelity_for(head_model) if key == FIDELITY else task(key) if key else task_for(head_model)), ()
+    if key not in ("", FIDELITY):
+        raise ValueError(f"the task {key!r} and the data {data!r}; allowed is one of them, or fidelity to the data")
+    kind = kind_of(head_model.model)
+    if kind == "looker" and not columns:
+        own, _ = chosen_task(head_model, key)
+        reason = f"{head_model.name} is a model that {KINDS[kind]}, so it is judged on digits"
+        return own, (UnreadFile(PurePath(data).name, reason),)
+    found, broken = _read(data, columns or {}, kind, key)
+    return suited(found, head_model, key), broken
 
 
-def _own(data: str, columns: Mapping[str, str]) -> tuple[Task, tuple[BrokenRow, ...]]:
-    if PurePath(data).suffix.lower() == ".txt" and not data.startswith(HUB):
-        return read_text_task(Source.from_path(data)), ()
-    chosen = _columns(columns)
+def suited(found: Task, head_model: HeadModel, key: str = "") -> Task:
+    """The same task; texts without labels or targets become what the model can be judged on."""
+    if not isinstance(found, LanguageModelling):
+        return found
+    kind = check_kind(head_model, found.title, "writer", "filler", "classifier", "translator")
+    if kind in ("writer", "filler") and key != FIDELITY:
+        return found
+    title, texts = f"Fidelity on {found.title}", found.examples
+    if kind == "translator":
+        return TranslationFidelity(found.key, title, Splits(lambda split: _sources(texts, split)), reference=head_model)
+    return Fidelity(found.key, title, head_model, texts)
+
+
+def _sources(texts: Splits[str], split: str) -> tuple[TextPair, ...]:
+    """Texts to translate; their targets are never read, for the reference writes them."""
+    return tuple(TextPair(text, text) for text in texts.first(split))
+
+
+def _read(data: str, given: Mapping[str, str], kind: str, key: str) -> tuple[Task, tuple[BrokenRow, ...]]:
     if data.startswith(HUB):
-        name = data.removeprefix(HUB)
-        return own_task(name, hub_rows(name, chosen), chosen), ()
-    return read_task(Source.from_path(data), chosen)
+        name, columns = data.removeprefix(HUB), _wanted(key, _columns(given))
+        return own_task(name, hub_rows(name, columns), columns), ()
+    source = Source.from_path(data)
+    if source.suffix == PLAIN_TEXT:
+        return read_text_task(source), ()
+    return read_task(source, _wanted(key, _columns(given) if given else columns_for(kind, source)))
+
+
+def _wanted(key: str, columns: Columns) -> Columns:
+    """The columns that are read; fidelity needs neither labels nor targets."""
+    return replace(columns, label=None, target=None) if key == FIDELITY else columns
+
+
+def columns_for(kind: str, source: Source) -> Columns:
+    """The columns that a kind of model is judged by, found by the names in the header.
+
+    Texts are in the column `text` or `source`, else in the first. A classifier takes `label`, and `pair`, where there
+    are such columns; a translator takes `target`, else the first of the other columns.
+    """
+    if source.suffix not in FORMATS:
+        raise ValueError(f"{source.name} ends in {source.suffix!r}; known are {', '.join([PLAIN_TEXT, *FORMATS])}")
+    names = preview(source, 1).columns
+    if not names:
+        raise ValueError(f"{source.name} has no readable row; at least one is needed")
+    text = next((name for name in TEXT_COLUMNS if name in names), names[0])
+    named = {role: role for role in ROLES if role in names and role != text}
+    if kind == "classifier":
+        return Columns(text, named.get("pair"), named.get("label"))
+    if kind == "translator":
+        others = [name for name in names if name != text]
+        return Columns(text, target=named.get("target", next(iter(others), None)))
+    return Columns(text)
 
 
 def _columns(given: Mapping[str, str]) -> Columns:

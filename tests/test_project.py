@@ -15,7 +15,7 @@ from tools.check_docs import documents, problems
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (".py", ".js", ".css", ".html", ".md", ".toml", ".sh")
-PACKAGES = ("pages", "ui", "jobs", "analysis", "pruning", "tasks", "models", "specimens")
+PACKAGES = ("pages", "ui", "commands", "jobs", "analysis", "pruning", "tasks", "models", "specimens")
 
 
 def sources(root: Path) -> Iterator[Path]:
@@ -87,6 +87,8 @@ def skeleton(tmp_path) -> Path:
         ("jobs", "cli", "nothing imports them"),
         ("specimens", "ui", "without the interface"),
         ("ui", "specimens", "reaches for a specimen"),
+        ("pages", "commands", "reaches for a command"),
+        ("commands", "ui", "One direction"),
         ("pages", "torch", "no tensor work"),
     ],
 )

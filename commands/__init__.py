@@ -1,0 +1,1 @@
+"""The commands of cli.py: one a file."""

@@ -1,0 +1,31 @@
+"""An exported model against its mask."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from commands.command import Answer, Command, register
+
+
+@register
+class Verify(Command):
+    """Compares once more what `prune` compared when it wrote the folder; a difference makes the exit code 1."""
+
+    name = "verify"
+    about = "compare an exported model with its mask again"
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """A folder."""
+        parser.add_argument("folder", help="what `cli.py prune` wrote")
+
+    def run(self, options: Namespace) -> Answer:
+        """Loads both models and compares their outputs."""
+        from pruning.export import verify
+
+        proof = verify(options.folder)
+        verdict = "equal to" if proof.equal else "DIFFERENT from"
+        text = (
+            f"{verdict} the masked model, largest difference {proof.max_difference:.1e}; "
+            f"{proof.parameters:,} of {proof.parameters_dense:,} parameters, {proof.bytes:,} bytes"
+        )
+        return proof.to_json(), text

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from analysis.importance.gradient import Gradient
+from analysis.importance.method import portions, score
+from analysis.importance.stability import stability
+from cli import main
+from jobs.store import Store
+from models.loading import load
+from tasks.catalog import task
+from tests.commands.conftest import Run
+
+WORDS = ["the", "dog", "cat", "bird", "sees", "hears", "loves", "a", "small", "old", "house", "and", "it", "sleeps"]
+COMMAND = ("importance", "looker", "--n", "12")
+
+
+def own_file(path: Path) -> str:
+    lines = [" ".join(random.Random(row).choices(WORDS, k=8)) for row in range(80)]
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def test_the_scores_as_json_are_those_of_the_library(recorded: Run) -> None:
+    found = recorded(*COMMAND)
+    assert list(found) == ["method", "n", "scores", "errors"]
+    assert (found["method"], found["n"]) == ("gradient", 12)
+    expected = score(Gradient(), load("looker"), task("digits"), "calibration", 12)
+    assert found["scores"] == pytest.approx({str(head): value for head, value in expected.values.items()})
+    assert found["errors"] == pytest.approx({str(head): value for head, value in expected.errors.items()})
+
+
+def test_people_read_the_highest_score_first_and_programs_every_head_in_order(printed: Run, recorded: Run) -> None:
+    scores = recorded(*COMMAND)["scores"]
+    best = max(scores, key=scores.__getitem__)
+    lines = printed(*COMMAND).splitlines()
+    assert lines[0].startswith("Handwritten digits, calibration, 12 examples, run ")
+    assert lines[1].split()[0] == best
+    rows = list(csv.DictReader(printed(*COMMAND, "--csv").splitlines()))
+    assert [row["head"] for row in rows] == list(scores)
+    assert {row["head"]: float(row["score"]) for row in rows} == scores
+
+
+def test_the_run_is_in_the_store_and_found_again(recorded: Run) -> None:
+    first = recorded(*COMMAND)
+    (run,) = Store().runs()
+    assert (run.kind, run.state, run.result["scores"]) == ("importance", "done", first["scores"])
+    assert recorded(*COMMAND) == first
+    assert len(Store().runs()) == 1
+
+
+def test_options_reach_the_method(recorded: Run) -> None:
+    by_layer = recorded(*COMMAND, "--option", "scale=layer", "estimator=batch")
+    assert Store().runs()[0].spec["options"] == {"scale": "layer", "estimator": "batch"}
+    first_layer = [by_layer["scores"][f"encoder.0.{head}"] for head in range(6)]
+    assert sum(value**2 for value in first_layer) == pytest.approx(1)
+
+
+def test_stability_is_that_of_the_portions(recorded: Run, printed: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = recorded(*COMMAND, "--stability")
+    looker, digits = load("looker"), task("digits")
+    parts = list(portions(Gradient(), looker, digits, digits.batches(looker, "calibration", 12)))
+    expected = stability(Gradient(), looker.grid, parts)
+    assert list(found) == ["method", "n", "scores", "errors", "stability"]
+    assert found["stability"]["mean"] == pytest.approx(expected.mean)
+    assert set(found["stability"]) == {"mean", "low", "high", "n_splits", "n"}
+    sentence = f"rank correlation of two halves of the 12 examples: {expected.mean:.3f}, "
+    assert sentence in printed(*COMMAND, "--stability").splitlines()[-1]
+    assert main([*COMMAND, "--stability", "--csv"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"headlight: {sentence}")
+    assert "correlation" not in captured.out
+
+
+def test_an_unexpected_error_is_one_sentence_and_the_rest_is_in_the_log(
+    home: Path, monkeypatch: pytest.MonkeyPatch, refused: Run
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(Gradient, "of_batch", fail)
+    assert "unexpected RuntimeError: shapes do not fit" in refused(*COMMAND)
+    assert "Traceback" in (home / "worker-here.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        ("reader", "Fidelity on own.txt"),
+        ("writer", "own.txt"),
+        ("all-attention-writer", "own.txt"),
+        ("translator", "Fidelity on own.txt"),
+    ],
+)
+def test_every_specimen_that_reads_is_scored_on_own_text(model: str, title: str, tmp_path: Path, recorded: Run) -> None:
+    found = recorded("importance", model, "--text", own_file(tmp_path / "own.txt"), "--n", "2")
+    assert max(found["scores"].values()) > 0
+    (run,) = Store().runs()
+    assert run.result["task"] == title
+
+
+def test_a_model_that_looks_at_images_leaves_text_aside_with_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*COMMAND, "--text", own_file(tmp_path / "own.txt"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == (
+        "headlight: skipped own.txt: looker is a model that looks at images, so it is judged on digits\n"
+    )
+    assert json.loads(captured.out)["n"] == 12
+
+
+def test_a_relative_path_is_kept_whole_for_workers_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Run
+) -> None:
+    own_file(tmp_path / "own.txt")
+    monkeypatch.chdir(tmp_path)
+    recorded("importance", "writer", "--text", "own.txt", "--n", "1")
+    assert Store().runs()[0].spec["data"] == str(tmp_path / "own.txt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "list"], "no importance method 'list'; known: ablation, "),
+        (["--option", "scale=huge"], "scale=huge; allowed: raw, layer"),
+        (["--option", "size=1"], "no option 'size' of gradient; it has: estimator, scale, group"),
+        (["--split", "train"], "no split 'train'"),
+        (["--n", "0"], "0 examples of calibration"),
+        (["--task", "stories", "--text", "a.txt"], "allowed is one of them, or fidelity"),
+        (["--n", "1", "--stability"], "a ranking by 1 examples; at least 2 are needed"),
+    ],
+)
+def test_bad_input_is_one_sentence(refused: Run, arguments: list[str], message: str) -> None:
+    assert message in refused("importance", "looker", *arguments)
