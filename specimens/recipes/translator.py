@@ -30,7 +30,7 @@ class Translator(Recipe):
         "Sentences of the bilingual grammar in tasks/corpus, made anew in every round; none is seen twice on purpose."
     )
     architecture = MarianMTModel
-    schedule = Schedule(steps=12000, peak=1e-3, warm_up=300)
+    schedule = Schedule(steps=15000, peak=1e-3, warm_up=300)
 
     def processor(self) -> PreTrainedTokenizerFast:
         """One vocabulary for both languages."""
@@ -41,7 +41,7 @@ class Translator(Recipe):
         """Embeddings shared by both languages."""
         return MarianConfig(
             vocab_size=len(processor),
-            d_model=128,
+            d_model=192,
             encoder_layers=6,
             decoder_layers=2,
             encoder_attention_heads=8,
