@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from analysis.importance.method import Method, OfLayer, Values, Weights, on_grid, register
+from analysis.importance.method import Method, OfLayer, Portion, Values, Weights, on_grid, register
 from models.contexts import Context, watching_contexts
 from models.example_inputs import output_tensor
 from models.head_model import HeadModel
@@ -61,11 +61,11 @@ class Relevance(Method):
         _refuse_losses(head_model, trace.conservation)
         return on_grid(head_model, batch, {site: shares(found) for site, found in trace.layers.items()}), None
 
-    def balance(self, head_model: HeadModel, task: Task, batch: Batch) -> dict[str, float]:
+    def balance(self, head_model: HeadModel, task: Task, batch: Batch, found: Portion) -> dict[str, float]:
         """The relevance of the predictions, and where it arrives."""
-        del task
-        found = conservation(head_model, batch.inputs, self.rule)
-        return {"the predictions": found.start, "the input": found.end, "biases and positions": found.biases}
+        del task, found
+        sums = conservation(head_model, batch.inputs, self.rule)
+        return {"the predictions": sums.start, "the input": sums.end, "biases and positions": sums.biases}
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,12 @@ class Method(ABC):
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
         """The numbers of every row of the batch, and the weights of the rows where they are not all 1."""
 
-    def balance(self, head_model: HeadModel, task: Task, batch: Batch) -> dict[str, float]:
-        """A sum that must come out, for methods that promise one: the whole first, then the parts that add up to it."""
-        del head_model, task, batch
+    def balance(self, head_model: HeadModel, task: Task, batch: Batch, found: Portion) -> dict[str, float]:
+        """A sum that must come out, for methods that promise one: the whole first, then the parts that add up to it.
+
+        `found` is what the method found in the batch.
+        """
+        del head_model, task, batch, found
         return {}
 
     def reduced(self, grid: HeadGrid, values: Array, weights: Array) -> Scores:

@@ -71,7 +71,7 @@ class ImportanceRun(Kind):
             "task": task.title,
             "split": self.split,
             **scores.to_json(),
-            "balance": method.balance(head_model, task, batches[0]),
+            "balance": method.balance(head_model, task, batches[0], found[0]),
             "stability": None if firm is None else asdict(firm),
             "skipped": [str(row) for row in broken[:20]],
         }

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from analysis.importance import integrated_gradients
+from analysis.importance.integrated_gradients import IntegratedGradients, gaps, integrals, savings
+from analysis.importance.lrp import Relevance
+from analysis.importance.method import Method, portions, score
+from analysis.importance.shapley import Shapley
+from models.loading import load
+from tasks.ablating import open_gates
+from tasks.catalog import task_for
+from tests.analysis.hand_wired import hand_wired
+from tests.analysis.subjects import KINDS, N, subject
+from tests.reference.ablation import loss
+from tests.reference.integrated_gradients import integrated_gradient
+
+
+def missed(method: Method, head_model, task, batch) -> torch.Tensor:  # type: ignore[no-untyped-def]
+    """How far the heads of each example are from L(no heads) - L(all heads), as a share of it."""
+    values, _ = method.of_batch(head_model, task, batch)
+    gates = open_gates(head_model, len(batch))
+    with torch.no_grad():
+        saved = savings(head_model, task, batch, gates) - savings(head_model, task, batch, 0 * gates)
+    return (values.sum(dim=1) - saved).abs() / saved.abs()
+
+
+def test_values_equal_the_integral_by_another_rule_one_example_at_a_time() -> None:
+    head_model, task, _ = hand_wired()
+    (batch,) = task.batches(head_model, "calibration", 2)
+    values, _ = IntegratedGradients().of_batch(head_model, task, batch)
+    by_index = dict(zip(batch.indices, values.tolist(), strict=True))
+    for example in task.batches(head_model, "calibration", 2, budget=1):
+        expected = [integrated_gradient(head_model, task, example, head, 20) for head in head_model.grid]
+        assert by_index[example.indices[0]] == pytest.approx(expected, rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heads_of_an_example_add_up_to_what_they_save_together(kind: str) -> None:
+    head_model, task = subject(kind)
+    for batch in task.batches(head_model, "calibration", N):
+        assert missed(IntegratedGradients(), head_model, task, batch).max() <= 1e-3
+
+
+@pytest.mark.parametrize("name", ["looker", "reader"])
+def test_trained_models_are_complete_too(name: str) -> None:
+    head_model = load(name, device="cpu")
+    task = task_for(head_model)
+    for batch in task.batches(head_model, "calibration", 6):
+        assert missed(IntegratedGradients(), head_model, task, batch).max() <= 1.1e-3
+
+
+def test_what_is_saved_is_the_loss_without_heads_less_that_with_all() -> None:
+    head_model, task, _ = hand_wired()
+    values = score(IntegratedGradients(), head_model, task, n=4).values
+    examples = list(task.batches(head_model, "calibration", 4, budget=1))
+    none = dict.fromkeys(head_model.grid, 0.0)
+    saved = sum(loss(head_model, task, one, none) - loss(head_model, task, one, {}) for one in examples) / 4
+    assert sum(values.values()) == pytest.approx(saved, rel=1e-3)
+    assert saved > 0
+
+
+def test_only_examples_that_are_not_complete_get_more_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    head_model, task = subject("encoder")
+    (batch,) = task.batches(head_model, "calibration", N)
+    asked: list[tuple[int, int]] = []
+
+    def noted(*args):  # type: ignore[no-untyped-def]
+        asked.append((len(args[2]), args[3]))
+        return integrals(*args)
+
+    monkeypatch.setattr(integrated_gradients, "integrals", noted)
+    IntegratedGradients(1).of_batch(head_model, task, batch)
+    rows, points = zip(*asked, strict=True)
+    assert points == tuple(2**number for number in range(len(points)))
+    assert rows[0] == N and sorted(rows, reverse=True) == list(rows) and rows[-1] < N
+
+
+def test_a_sum_that_misses_is_found() -> None:
+    head_model, task = subject("encoder")
+    (batch,) = task.batches(head_model, "calibration", N)
+    values = integrals(head_model, task, batch, 512)
+    assert not gaps(head_model, task, batch, values).any()
+    values[1] *= 1.01
+    assert (gaps(head_model, task, batch, values) > 0).tolist() == [False, True, False, False]
+    assert gaps(head_model, task, batch, values)[1] == pytest.approx(0.01, rel=0.1)
+
+
+def test_a_path_needs_points() -> None:
+    for steps in (0, 5000):
+        with pytest.raises(ValueError, match=f"{steps} steps; allowed are 1 to 1024"):
+            IntegratedGradients(steps)
+
+
+@pytest.mark.parametrize("method", [IntegratedGradients(), Shapley(samples=2), Relevance()])
+def test_what_a_method_promises_to_add_up_adds_up(method: Method) -> None:
+    head_model = load("looker", device="cpu")
+    task = task_for(head_model)
+    (batch,) = task.batches(head_model, "calibration", 3)
+    (found,) = portions(method, head_model, task, [batch])
+    whole, *parts = method.balance(head_model, task, batch, found).values()
+    assert whole != 0
+    assert sum(parts) == pytest.approx(whole, rel=1e-3)
