@@ -24,7 +24,7 @@ from ui.shell import begin_page, one_sentence, theme
 VIEWS = {"Lines": "head", "All heads": "model", "Matrix": "matrix"}
 VIEWS_OF_IMAGES = {"On the image": "image", "All heads": "model", "Matrix": "matrix"}
 IMAGES = 400
-PATIENCE = 5.0
+PATIENCE = 3.0
 """Seconds that the page waits for an answer before it shows progress."""
 
 
@@ -103,7 +103,7 @@ def show_views(choice: Choice, example: dict[str, Any], seen: dict[str, Seen]) -
     for column, (mask, one) in zip(st.columns(len(seen)), seen.items(), strict=True):
         with column:
             if len(seen) > 1:
-                st.html(f'<p class="hl-card-title">{"With heads off" if mask else "All heads"}</p>')
+                st.html(f'<h2 class="hl-card-title">{"With heads off" if mask else "All heads"}</h2>')
             show_view(choice, example, one, mask)
 
 
@@ -151,7 +151,7 @@ def show_answers(whole: Seen, masked: Seen | None) -> None:
     """What the model says with all heads and without those that are off."""
     said = asdict(whole.answer)
     first, second = st.columns(2)
-    first.html('<p class="hl-card-title">With all heads</p>' + answer_html(said))
+    first.html('<h2 class="hl-card-title">With all heads</h2>' + answer_html(said))
     if masked is None:
         second.html(
             '<p class="hl-source">Switch heads off below, and what the model says without them stands here.</p>'
@@ -161,7 +161,7 @@ def show_answers(whole: Seen, masked: Seen | None) -> None:
         same = "says the same" if changed["text"] == said["text"] else "says something else"
         n = len(masked.removed)
         lead = "Without this head" if n == 1 else f"Without these {n} heads"
-        second.html(f'<p class="hl-card-title">{lead} it {same}</p>' + answer_html(changed, said))
+        second.html(f'<h2 class="hl-card-title">{lead} it {same}</h2>' + answer_html(changed, said))
 
 
 def show_controls(grid: HeadGrid, seen: Seen) -> None:
@@ -184,7 +184,7 @@ choice = begin_page(
     "Attention", "Where every head looks. Change the sentence, switch heads off, and see what the model makes of it."
 )
 with one_sentence():
-    asked = answered(FactsQuestion(choice.model), patience=PATIENCE)
+    asked = answered(FactsQuestion(choice.model))
     if asked is not None:
         facts = asked.result
         grid = HeadGrid.from_json(facts["grid"])
@@ -194,7 +194,7 @@ with one_sentence():
         left, right = st.columns([2.3, 1])
         with right.container(border=True, height="stretch"):
             st.html(
-                '<p class="hl-card-title">Switch heads off</p>'
+                '<h2 class="hl-card-title">Switch heads off</h2>'
                 '<p class="hl-source">Click, drag a box, or use arrow keys and Space</p>'
             )
             mask = grid.spell(choose_mask(choice, grid, grid.parse(facts["removed"])))

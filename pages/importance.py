@@ -65,7 +65,7 @@ def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: froze
     notes = {head: f"{value:.3g} ± {scores.errors[head]:.1g}" for head, value in scores.values.items()}
     look = replace(GridLook.of_scores(scores.values), removed=removed, captions=captions, notes=notes)
     st.html(
-        f'<p class="hl-card-title">{escape(finding(scores.values, grid, method["title"]))}</p>'
+        f'<h2 class="hl-card-title">{escape(finding(scores.values, grid, method["title"]))}</h2>'
         f'<p class="hl-source">{provenance(run, method)}</p>'
     )
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
@@ -80,7 +80,7 @@ def show_balance(balance: dict[str, float], title: str) -> None:
     whole, *parts = balance.values()
     gap = abs(whole - sum(parts)) / (max(map(abs, balance.values())) or 1.0)
     st.html(
-        f'<p class="hl-card-title">{escape(title)} adds up: {whole:.4g} goes in, {sum(parts):.4g} comes out</p>'
+        f'<h2 class="hl-card-title">{escape(title)} adds up: {whole:.4g} goes in, {sum(parts):.4g} comes out</h2>'
         f'<p class="hl-source">Relative gap {gap:.0e} · first batch of examples</p>'
     )
     st.plotly_chart(balance_bars(balance, theme()), config={"displayModeBar": False}, key="balance")
@@ -123,11 +123,11 @@ def show_agreement(runs: dict[str, Run], grid: HeadGrid) -> None:
     found = agreements(rankings, k)
     correlation = {pair: one.spearman for pair, one in found.items()}
     if not correlation:
-        st.html('<p class="hl-card-title">Pick two methods or more to compare them</p>')
+        st.html('<h2 class="hl-card-title">Pick two methods or more to compare them</h2>')
         return
     least = min(correlation, key=correlation.__getitem__)
     st.html(
-        f'<p class="hl-card-title">{escape(least[0])} and {escape(least[1])} agree least</p>'
+        f'<h2 class="hl-card-title">{escape(least[0])} and {escape(least[1])} agree least</h2>'
         f'<p class="hl-source">Rank correlation (Spearman) over {len(grid)} heads</p>'
         + agreement_html(list(rankings), correlation, theme())
     )
@@ -175,7 +175,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
             show_agreement(runs, grid)
         with views[2]:
             for title, run in list(runs.items())[:1]:
-                st.html(f'<p class="hl-card-title">{escape(title)} by layer</p>')
+                st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
                 shares = layer_shares(scores_of(run, grid).values, grid)
                 st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
         with views[3]:

@@ -52,7 +52,7 @@ def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
     coloured = ", coloured by how much the loss depends on each" if scores else ""
     source = provenance(scored) if scored else "Not scored yet"
     title.html(
-        f'<p class="hl-card-title">{escape(choice.model)}: {len(grid)} heads{coloured}</p>'
+        f'<h2 class="hl-card-title">{escape(choice.model)}: {len(grid)} heads{coloured}</h2>'
         f'<p class="hl-source">{source}</p>'
     )
     look = replace(GridLook.of_scores(scores), removed=grid.parse(facts["removed"]))
@@ -95,7 +95,7 @@ def show_facts(choice: Choice, facts: dict[str, Any]) -> None:
     }
     if facts["removed"]:
         shown["Removed"] = f"{len(grid.parse(facts['removed']))} heads"
-    st.html('<p class="hl-card-title">What it is</p>' + facts_html(shown) + shares_html(facts["shares"]))
+    st.html('<h2 class="hl-card-title">What it is</h2>' + facts_html(shown) + shares_html(facts["shares"]))
     if choice.data:
         st.html(facts_html({"Judged by": "your own data"}))
         st.button("Back to the model's own task", key="back", on_click=choice.with_task("").put)
@@ -112,7 +112,7 @@ def show_facts(choice: Choice, facts: dict[str, Any]) -> None:
 
 def show_other_models(choice: Choice) -> None:
     """A folder, a hub id, or the user's own data."""
-    st.html('<p class="hl-card-title">Load another model or your own data</p>')
+    st.html('<h2 class="hl-card-title">Load another model or your own data</h2>')
     source = st.segmented_control(
         "Source", SOURCES, default=SOURCES[0], key="source", label_visibility="collapsed", required=True
     )

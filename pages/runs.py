@@ -19,8 +19,7 @@ def table(runs: list[Run], now: float) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Run": [run.title for run in runs],
-            "State": [run.state for run in runs],
-            "Done": [run.share for run in runs],
+            "State": [run.state if run.ended else f"{100 * run.share:.0f} %" for run in runs],
             "Result": [headline(run) for run in runs],
             "Took": [duration(run.seconds(now)) if run.started else "" for run in runs],
             "Asked": [pd.Timestamp(run.created, unit="s", tz="UTC") for run in runs],
@@ -38,10 +37,10 @@ def act(what: str, run_id: str) -> None:
 
 def show_actions(run: Run) -> None:
     """What can be done with a run, and what is known of it."""
-    st.html(f'<p class="hl-card-title">{run.title}</p>' + facts_html(record_facts(run)))
+    st.html(f'<h2 class="hl-card-title">{run.title}</h2>' + facts_html(record_facts(run)))
     if run.message:
         st.info(run.message)
-    buttons = st.columns(3)
+    buttons = st.columns(2)
     if run.state in WAITING:
         buttons[0].button("Cancel", key="cancel", on_click=act, args=("cancel", run.id), width="stretch")
     if run.state in RESUMABLE:
@@ -58,13 +57,12 @@ def show_runs() -> None:
     left, right = st.columns([2.3, 1])
     with left.container(border=True, key="history"):
         if not runs:
-            st.html('<p class="hl-card-title">Nothing was computed yet</p>')
+            st.html('<h2 class="hl-card-title">Nothing was computed yet</h2>')
             st.caption("Open a model: scoring its heads is the first run.")
             return
         waiting = [run for run in runs if run.state in WAITING]
-        st.html(
-            f'<p class="hl-card-title">{len(runs)} {"run" if len(runs) == 1 else "runs"}, {len(waiting)} under way</p>'
-        )
+        counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        st.html(f'<h2 class="hl-card-title">{counted}, {len(waiting)} under way</h2>')
         event = st.dataframe(
             table(runs, now),
             key="runs",
@@ -73,7 +71,8 @@ def show_runs() -> None:
             selection_mode="single-row",
             height="content" if len(runs) < 14 else 560,
             column_config={
-                "Done": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
+                "State": st.column_config.TextColumn(width=70),
+                "Took": st.column_config.TextColumn(width=60),
                 "Asked": st.column_config.DatetimeColumn(format="distance"),
             },
         )

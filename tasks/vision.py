@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 from torch import Tensor
 from torch.nn.functional import cross_entropy, interpolate
 from transformers import BaseImageProcessor
@@ -136,6 +135,8 @@ def image_shape(head_model: HeadModel) -> tuple[int, int, int]:
 @cache
 def _digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Shuffled pixels [image, 1, 8, 8] from 0 to 16, and digits; arrays, for a cached tensor may not enter autograd."""
+    from sklearn.datasets import load_digits  # it takes a second, and only images need it
+
     digits = load_digits()
     order = np.random.default_rng(DIGIT_SEED).permutation(len(digits.target))
     return digits.images[order][:, None], digits.target[order].astype(np.int64)

@@ -40,7 +40,9 @@ def data_form(choice: Choice) -> None:
 def _file_columns(choice: Choice, data: str) -> None:
     source = Source.from_path(path_of(data))
     if source.suffix == ".txt":
-        st.caption(f"{len(source.text().splitlines())} lines; the model is judged on them, by prediction or by fidelity.")
+        st.caption(
+            f"{len(source.text().splitlines())} lines; the model is judged on them, by prediction or by fidelity."
+        )
         st.button("Use this text", key="use-data", on_click=choice.with_data(data, {}).put, type="primary")
         return
     seen = preview(source)

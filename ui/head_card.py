@@ -19,7 +19,10 @@ from ui.patches import overlays_html
 from ui.shell import theme
 from ui.site_map import ATTENTION
 
-LONGEST = 60
+MOST_LABELS = 12
+"""Columns of the small matrix that can be named."""
+
+LONGEST = 45
 """Characters of the sentence in which the card shows where the head looks."""
 
 
@@ -42,7 +45,7 @@ def show_head_card(
             "", icon=icon, key=name, help=f"The {name} head", on_click=_go, args=(neighbour,), width="stretch"
         )
     if rankings:
-        st.html(f'<p class="hl-card-title">Rank among {len(grid)}</p>' + ranks_html(head, rankings))
+        st.html(f'<h2 class="hl-card-title">Rank among {len(grid)}</h2>' + ranks_html(head, rankings))
     _show_where_it_looks(choice, facts, head)
     link = attention_link(choice, head)
     st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=link)
@@ -64,7 +67,7 @@ def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) ->
     seen = from_npz((run.folder / run.result["file"]).read_bytes())
     bank = seen.bank(head.bank)
     weights = bank.map_of(head.layer, head.head)
-    st.html('<p class="hl-card-title">Where it looks</p>')
+    st.html('<h2 class="hl-card-title">Where it looks</h2>')
     if weights is None:
         st.caption("This head is no longer in the model.")
     elif seen.picture is not None:
@@ -72,4 +75,5 @@ def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) ->
     else:
         figure = attention_matrix(weights, bank.queries, bank.keys, theme())
         figure.update_layout(height=min(380, figure.layout.height))
+        figure.update_xaxes(showticklabels=len(bank.keys) <= MOST_LABELS)
         st.plotly_chart(figure, config={"displayModeBar": False}, key="card-matrix")

@@ -15,11 +15,14 @@ const requirejs = (names, run) => {
 
 // Shrink a drawing that is wider than its frame; bertviz gives it a fixed size.
 function fit(svg) {
-  const [width, height] = [svg.width.baseVal.value, svg.height.baseVal.value];
-  if (width <= innerWidth) return;
+  const drawn = svg.getBBox();
+  const [width, height] = [drawn.x + drawn.width + 4, Math.max(svg.clientHeight, drawn.y + drawn.height)];
+  const room = document.documentElement.clientWidth - 24;
+  if (width <= room) return;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("width", "100%");
-  svg.setAttribute("height", (height * (innerWidth - 16)) / width);
+  svg.setAttribute("width", room);
+  svg.setAttribute("height", (height * room) / width);
+  svg.style.width = `${room}px`;
 }
 
 function isRemoved(layer, head) {

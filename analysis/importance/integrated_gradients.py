@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
-from captum import attr
 from jaxtyping import Float
 from torch import Tensor
 
@@ -74,6 +73,8 @@ def completeness(head_model: HeadModel, task: Task, batch: Batch, found: Portion
 
 def integrals(head_model: HeadModel, task: Task, batch: Batch, steps: int) -> Values:
     """The integral of every example and head, from so many points."""
+    from captum import attr  # it takes seconds, and brings matplotlib
+
     found: Tensor = attr.IntegratedGradients(lambda gates: savings(head_model, task, batch, gates)).attribute(
         open_gates(head_model, len(batch)),
         n_steps=steps,

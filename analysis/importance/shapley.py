@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from captum import attr
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -47,6 +46,8 @@ class Shapley(Method):
 
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
         """The mean over orders of what each head saves; captum adds it up in single precision."""
+        from captum import attr  # it takes seconds, and brings matplotlib
+
         opened = open_gates(head_model, len(batch))
         kept = [place for head, place in head_model.grid.positions.items() if head not in head_model.removed]
         values = torch.zeros_like(opened)
