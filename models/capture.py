@@ -108,6 +108,8 @@ def _add(
     queries, keys = valid[site.bank]
     if queries is not None:
         queries = queries[:, first_query : first_query + attention.shape[-2]]
+    if keys is not None:  # keys before the tokens are vectors of the layer's own
+        attention = attention[..., attention.shape[-1] - keys.shape[-1] :]
     summary.add(site, query_sums(attention, queries, keys, first_query))
 
 

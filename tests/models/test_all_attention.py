@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
+from models.capture import attention_maps, summarise
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
@@ -184,3 +185,13 @@ def test_saving_and_loading_gives_the_same_model(tmp_path: Path, tokens: Tensor)
 def test_a_width_that_the_heads_do_not_divide_is_refused() -> None:
     with pytest.raises(ValueError, match="3 heads in a width of 32"):
         AllAttentionConfig(hidden_size=32, num_attention_heads=3)
+
+
+def test_statistics_are_those_of_the_tokens_and_leave_the_persistent_keys_out(tokens: Tensor) -> None:
+    head_model = HeadModel.of(tiny())
+    inputs = {"input_ids": tokens[:1], "attention_mask": torch.ones(1, 9, dtype=torch.long)}
+    found = summarise(head_model, [inputs])
+    maps = attention_maps(head_model, inputs)
+    for head in head_model.grid:
+        of_tokens = maps[head.bank, head.layer][head.head][:, -9:]
+        assert found[head].confidence == pytest.approx(of_tokens.amax(dim=-1).mean().item(), rel=1e-5)
