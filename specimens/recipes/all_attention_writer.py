@@ -16,7 +16,7 @@ class AllAttentionWriter(StoryRecipe):
 
     name = "all-attention-writer"
     title = "all-attention, 6 x 8 heads with 64 persistent vectors each, stories"
-    schedule = Schedule(steps=2200, peak=2e-3, warm_up=200)
+    schedule = Schedule(steps=7000, peak=2e-3, warm_up=200)
     architecture = AllAttentionForCausalLM
 
     def config(self, processor: Any) -> AllAttentionConfig:
