@@ -21,10 +21,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from analysis.roles.looking import WORD, Look
+from analysis.roles.passages import ANTECEDENT, of_sentence
+from analysis.roles.pieces import owners_of, piece_spans
+from analysis.roles.sample import Reading, Side
 from models.head_model import HeadModel
 from models.heads import HeadId
 from specimens.loading import load
 from specimens.measures import gradient_scores
+from tasks.batching import EncodedRow
 from tasks.corpus import Sentence, sentences
 
 N_SENTENCES = 600
@@ -180,12 +185,12 @@ def _role(relation: str, heads: list[HeadId], hits: list[list[Tensor]], offsets:
 
 def links(sentence: Sentence) -> Iterator[tuple[str, Link]]:
     """Both directions of every dependency, and every pronoun with its antecedent, as word positions."""
-    for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
-        if head and relation != "punct":
-            yield f"{relation}: dependent to head", (word, head - 1)
-            yield f"{relation}: head to dependent", (head - 1, word)
-    for pronoun, noun in sentence.antecedents:
-        yield "pronoun to antecedent", (pronoun, noun)
+    for link in of_sentence(sentence).links:
+        if link.relation == ANTECEDENT:
+            yield "pronoun to antecedent", (link.dependent, link.head)
+        else:
+            yield f"{link.relation}: dependent to head", (link.dependent, link.head)
+            yield f"{link.relation}: head to dependent", (link.head, link.dependent)
 
 
 def word_attention(owners: list[int], attention: Tensor) -> Tensor:
@@ -193,19 +198,14 @@ def word_attention(owners: list[int], attention: Tensor) -> Tensor:
 
     `owners` tells for each piece the word it belongs to.
     """
-    member = torch.nn.functional.one_hot(torch.tensor(owners)).to(attention.dtype)  # [piece, word]
-    return member.T / member.sum(0)[:, None] @ attention @ member
+    side = Side(tuple(range(len(owners))), tuple(owners))
+    return Look(Reading(EncodedRow(0, {}, 0), "", side), "encoder", attention).weights(WORD)
 
 
 def word_of_piece(tokenizer: Any, sentence: Sentence) -> list[int]:
     """For each piece but the end token, the word it belongs to."""
-    text, place, starts = sentence.english, 0, []
-    for word in sentence.words:
-        place = text.lower().index(word.lower(), place)
-        starts.append(place)
-        place += len(word)
-    spans = tokenizer(text, return_offsets_mapping=True)["offset_mapping"][:-1]
-    return [sum(start < stop for start in starts) - 1 for _, stop in spans]
+    tokens = tokenizer(sentence.english, add_special_tokens=False)["input_ids"]
+    return owners_of(sentence.english, sentence.words, piece_spans(tokenizer, sentence.english, tokens))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""What each head is for: one role a file."""

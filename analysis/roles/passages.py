@@ -1,0 +1,141 @@
+"""Texts with what is known about their words, before any model reads them: trees, translations, alignments."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from models.head_model import HeadModel
+from tasks.catalog import SEED, SPECIMEN_TASKS
+from tasks.corpus import InferencePair, Sentence, Story, inference_pairs, sentences, stories
+from tasks.natural import CONLLU
+from tasks.readers import Source
+from tasks.readers.conllu import TreeSentence, read_trees
+from tasks.readers.record import BrokenRow
+
+ANTECEDENT = "antecedent"
+PUNCTUATION = "punct"
+RENAMED = {"dobj": "obj", "nsubjpass": "nsubj:pass", "auxpass": "aux:pass"}
+"""Relations of the first Universal Dependencies and of spaCy's English pipelines, as the second version calls them."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A dependent word, its head, and their relation; words are numbered from 0 over all texts of a passage."""
+
+    relation: str
+    dependent: int
+    head: int
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One text, or two that are read together, and the words of each, as far as anything is known about them.
+
+    `alignment` are pairs of a word and the word of the `target`, the translation, that it became.
+    """
+
+    texts: tuple[str, ...]
+    words: tuple[tuple[str, ...], ...]
+    links: tuple[Link, ...] = ()
+    target: str | None = None
+    target_words: tuple[str, ...] = ()
+    alignment: tuple[tuple[int, int], ...] = ()
+
+
+def passages_for(head_model: HeadModel, n: int, split: str = "development") -> list[Passage]:
+    """The first n passages of what a specimen reads, or of our natural sentences for any other model."""
+    task = SPECIMEN_TASKS.get(head_model.name)
+    if task == "translation":
+        return [of_sentence(one) for one in islice(sentences(SEED, split), n)]
+    if task == "inference":
+        return [of_pair(one) for one in islice(inference_pairs(SEED, split), n)]
+    if task == "stories":
+        return [of_story(one) for one in islice(stories(SEED, split), n)]
+    return from_trees(read_trees(Source.from_path(CONLLU)).sentences[:n])
+
+
+def read_passages(source: Source, n: int) -> tuple[list[Passage], tuple[BrokenRow, ...]]:
+    """The first n sentences of a CoNLL-U file, or lines of any other text file, and what could not be read."""
+    if source.suffix == ".conllu":
+        treebank = read_trees(source)
+        return from_trees(treebank.sentences[:n]), treebank.broken
+    return from_texts(line for line in source.text().splitlines() if line.strip())[:n], ()
+
+
+def from_texts(texts: Iterable[str]) -> list[Passage]:
+    """Texts of which nothing is known; their words are what stands between blanks."""
+    return [Passage((text,), (tuple(text.split()),)) for text in texts]
+
+
+def from_trees(trees: Iterable[TreeSentence]) -> list[Passage]:
+    """Sentences of a treebank; the comment "text_de", where there is one, is the translation."""
+    return [
+        Passage((one.text,), (one.words,), tuple(dependencies(one.heads, one.relations)), _stated(one, "text_de"))
+        for one in trees
+    ]
+
+
+def parsed(texts: Iterable[str], pipeline: str) -> list[Passage]:
+    """Texts with the trees that a spaCy pipeline, which the user must have installed, gives them."""
+    try:
+        parse = importlib.import_module("spacy").load(pipeline)
+    except (ImportError, OSError) as error:
+        raise ValueError(f"no spaCy pipeline {pipeline!r} is installed; give a CoNLL-U file instead") from error
+    return [_of_document(text, parse(text)) for text in texts]
+
+
+def of_sentence(sentence: Sentence) -> Passage:
+    """A sentence of the grammar, with its tree, its pronouns, its translation and their alignment."""
+    return Passage(
+        (sentence.english,),
+        (sentence.words,),
+        tuple(_links([sentence], sentence.antecedents)),
+        sentence.german_text,
+        sentence.german,
+        sentence.alignment,
+    )
+
+
+def of_story(story: Story) -> Passage:
+    """All sentences of a story as one text."""
+    words = tuple(word for one in story.sentences for word in one.words)
+    return Passage((story.english,), (words,), tuple(_links(story.sentences, story.antecedents)), story.german_text)
+
+
+def of_pair(pair: InferencePair) -> Passage:
+    """Premise and hypothesis, read together."""
+    both = (pair.premise, pair.hypothesis)
+    return Passage(tuple(one.english for one in both), tuple(one.words for one in both), tuple(_links(both, ())))
+
+
+def dependencies(heads: Sequence[int], relations: Sequence[str], first: int = 0) -> Iterator[Link]:
+    """The links of one tree, without its root and its punctuation; heads count from 1, the first word is `first`."""
+    for word, (head, relation) in enumerate(zip(heads, relations, strict=True)):
+        if head and relation != PUNCTUATION:
+            yield Link(RENAMED.get(relation, relation), first + word, first + head - 1)
+
+
+def _links(trees: Sequence[Sentence], antecedents: Iterable[tuple[int, int]]) -> Iterator[Link]:
+    first = 0
+    for tree in trees:
+        yield from dependencies(tree.heads, tree.relations, first)
+        first += len(tree.words)
+    for pronoun, noun in antecedents:
+        yield Link(ANTECEDENT, pronoun, noun)
+
+
+def _of_document(text: str, document: Any) -> Passage:
+    words = [token for token in document if not token.is_space]
+    place = {token.i: number for number, token in enumerate(words)}
+    heads = [0 if token.head.i == token.i else place[token.head.i] + 1 for token in words]
+    links = dependencies(heads, [token.dep_ for token in words])
+    return Passage((text,), (tuple(token.text for token in words),), tuple(links))
+
+
+def _stated(tree: TreeSentence, name: str) -> str | None:
+    pairs = (comment.partition("=") for comment in tree.comments)
+    return next((value.strip() for key, _, value in pairs if key.strip() == name), None)
