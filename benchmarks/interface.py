@@ -40,6 +40,10 @@ MOST_SECONDS_TO_GRID = 10.0
 MOST_MILLISECONDS = 300.0
 """At the 95th percentile, beside a long run."""
 
+DRAWINGS = ("Attention: switch to All heads", "Attention: switch to Lines")
+MOST_MILLISECONDS_TO_DRAW = 1000.0
+"""For the drawings of bertviz: a frame of its own that loads its scripts and sets up to thousands of lines."""
+
 IDLE, BUSY = "idle", "beside a run"
 SHORT_RUNS = (EvaluationRun("looker", n=100), EvaluationRun("looker", mask="encoder.0.1", n=100))
 ROW = 35  # pixels of a row of the table, and of its header
@@ -196,8 +200,9 @@ def report_clicks(took: dict[str, dict[str, list[float]]]) -> Iterator[str]:
     for name, states in took.items():
         shown = [f"{statistics.median(states[state]):6.0f} {_late(states[state]):7.0f}" for state in (IDLE, BUSY)]
         print(f"{name:44} {len(states[BUSY]):4} {' '.join(shown)}")
-        if _late(states[BUSY]) > MOST_MILLISECONDS:
-            yield f"{name}: {_late(states[BUSY]):.0f} ms beside a run, promised are {MOST_MILLISECONDS:.0f} ms"
+        most = MOST_MILLISECONDS_TO_DRAW if name in DRAWINGS else MOST_MILLISECONDS
+        if _late(states[BUSY]) > most:
+            yield f"{name}: {_late(states[BUSY]):.0f} ms beside a run, promised are {most:.0f} ms"
 
 
 def _late(milliseconds: list[float]) -> float:
@@ -231,7 +236,7 @@ def choose_a_head(cycle: int) -> tuple[Press, ...]:
 def switch_views(cycle: int) -> tuple[Press, ...]:
     """Through the three views of one sentence."""
     del cycle
-    matrix, frame = _there("[data-testid=stPlotlyChart] .heatmaplayer"), f"loaded > 0 && !{_there('.stPlotlyChart')}"
+    matrix, frame = _there(".hl-matrix"), f"loaded > 0 && !{_there('.hl-matrix')}"
     views = {"Matrix": matrix, "All heads": f"loaded > 0 && !({matrix})", "Lines": frame}
     return tuple(
         Press(f"Attention: switch to {view}", _on(f'.st-key-view button:has-text("{view}")'), answered)

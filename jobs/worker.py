@@ -78,7 +78,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the server's terminal ends the server, not the runs
     if arguments.role == "bench":
         with suppress(OSError):
-            os.nice(10)  # a person who waits goes first
+            os.nice(19)  # a person who waits goes first
     _settle_torch()
     Worker(Store(arguments.folder), arguments.role).work()
 

@@ -15,9 +15,9 @@ from jobs.kinds.importance import ImportanceRun
 from models.heads import HeadGrid, HeadId
 from ui.answers import answer_html
 from ui.asking import answered, known
-from ui.charts import attention_matrix
 from ui.choice import Choice
 from ui.head_grid import GridLook, MaskEdit, edit_mask
+from ui.matrix import matrix_html
 from ui.patches import overlays_html, token_names
 from ui.shell import begin_page, one_sentence, theme
 
@@ -132,11 +132,7 @@ def show_matrix(seen: Seen, bank: str) -> None:
     if weights is None:
         st.info(f"{bank}.{layer}.{head} is not in this model.")
     else:
-        st.plotly_chart(
-            attention_matrix(weights, one.queries, one.keys, theme()),
-            config={"displayModeBar": False},
-            key=f"matrix-{len(seen.removed)}",
-        )
+        st.html(matrix_html(weights, one.queries, one.keys, theme()))
 
 
 def show_image(seen: Seen, bank: str) -> None:

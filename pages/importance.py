@@ -149,6 +149,29 @@ def table(runs: dict[str, Run], grid: HeadGrid) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def show_comparison(choice: Choice, runs: dict[str, Run], grid: HeadGrid) -> None:
+    """The view that is open, and only that, for all four together would take their time."""
+    views = st.tabs(["Grids", "Agreement", "Layers", "Table"], key="view", bind="query-params")
+    grids, agreement, layers, numbers = views
+    if grids.open:
+        with grids:
+            show_side_by_side(runs, grid)
+    if agreement.open:
+        with agreement:
+            show_agreement(runs, grid)
+    if layers.open and runs:
+        with layers:
+            title, run = next(iter(runs.items()))
+            st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
+            shares = layer_shares(scores_of(run, grid).values, grid)
+            st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
+    if numbers.open:
+        with numbers:
+            rows = table(runs, grid)
+            st.dataframe(rows, hide_index=True, height=320, key="scores")
+            st.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-importance.csv", key="csv")
+
+
 def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
     """The grid, the comparison, and the card of the picked head."""
     grid = HeadGrid.from_json(facts["grid"])
@@ -168,20 +191,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
         runs: dict[str, Run] = {}
         with one_sentence():
             runs = compared(choice, methods, scoring)
-        views = st.tabs(["Grids", "Agreement", "Layers", "Table"], key="views")
-        with views[0]:
-            show_side_by_side(runs, grid)
-        with views[1]:
-            show_agreement(runs, grid)
-        with views[2]:
-            for title, run in list(runs.items())[:1]:
-                st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
-                shares = layer_shares(scores_of(run, grid).values, grid)
-                st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
-        with views[3]:
-            rows = table(runs, grid)
-            st.dataframe(rows, hide_index=True, height=320, key="scores")
-            st.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-importance.csv", key="csv")
+        show_comparison(choice, runs, grid)
     with right.container(border=True, height="stretch", key="head-card"), one_sentence():
         rankings = {title: scores_of(run, grid).values for title, run in runs.items()}
         show_head_card(choice, facts, grid, selected or grid.heads[0], rankings)

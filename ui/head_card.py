@@ -12,9 +12,9 @@ from analysis.attention.npz import from_npz
 from jobs.kinds.attention import AttentionQuestion
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered
-from ui.charts import attention_matrix
 from ui.choice import Choice, attention_link
 from ui.importance_view import ranks_html
+from ui.matrix import matrix_html
 from ui.patches import overlays_html
 from ui.shell import theme
 from ui.site_map import ATTENTION
@@ -73,7 +73,4 @@ def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) ->
     elif seen.picture is not None:
         st.html(overlays_html(seen.picture, {str(head): weights}, 0, theme()))
     else:
-        figure = attention_matrix(weights, bank.queries, bank.keys, theme())
-        figure.update_layout(height=min(380, figure.layout.height))
-        figure.update_xaxes(showticklabels=len(bank.keys) <= MOST_LABELS)
-        st.plotly_chart(figure, config={"displayModeBar": False}, key="card-matrix")
+        st.html(matrix_html(weights, bank.queries, bank.keys, theme(), named=len(bank.keys) <= MOST_LABELS))

@@ -1,21 +1,32 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
-import pytest
 
 from analysis.attention.seen import Picture
 from ui.answers import answer_html
-from ui.charts import attention_matrix, balance_bars, layer_bars
+from ui.charts import balance_bars, layer_bars
+from ui.matrix import matrix_html
+from ui.palette import IMPORTANCE
 from ui.patches import overlays_html, shares, token_names
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_matrix_shows_the_weights_and_tokens_as_text(theme: str) -> None:
+def test_a_matrix_shows_the_weights_and_tokens_as_text() -> None:
     weights = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
-    figure = attention_matrix(weights, ["<b>x</b>", "y"], ["k", ""], theme)
-    np.testing.assert_array_equal(figure.data[0].z, weights)
-    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;x&lt;/b&gt;", "y")
-    assert figure.layout.xaxis.ticktext == ("k", "(empty)")
+    drawn = matrix_html(weights, ["<b>x</b>", "y"], ["k", ""], "light")
+    assert 'title="&lt;b&gt;x&lt;/b&gt; looks at (empty): 0.75"' in drawn
+    assert 'aria-label="&lt;b&gt;x&lt;/b&gt; looks most at (empty); y looks most at k"' in drawn
+    colours = re.findall(r"background:(#[0-9a-f]{6})", drawn)
+    assert [colours[2], colours[3]] == [IMPORTANCE["light"][-1], IMPORTANCE["light"][0]]
+    assert len(set(colours)) == 4
+
+
+def test_a_large_matrix_has_cells_without_words() -> None:
+    weights = np.full((60, 60), 1 / 60, dtype=np.float32)
+    drawn = matrix_html(weights, ["q"] * 60, ["k"] * 60, "dark")
+    assert drawn.count("<i ") == 3600
+    assert "title=" not in drawn
 
 
 def test_bars_of_layers_are_shares_in_percent() -> None:
