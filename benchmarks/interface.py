@@ -103,7 +103,10 @@ class LongWork:
     def go_on(self) -> None:
         """Returns when a long run computes."""
         run = None if self.run is None else self.store.get(self.run.id)
-        if run is None or run.state == DONE:
+        if run is not None and run.state == DONE:
+            self.store.delete(run.id)  # so that the table of runs stays short enough to click in
+            run = None
+        if run is None:
             run = submit(self.store, EvaluationRun("translator", split="test", mask=next(self.masks)))
         if run.state in RESUMABLE:
             self.store.resume(run.id)
