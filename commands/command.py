@@ -6,12 +6,11 @@ registry. Files of commands import the library inside `run`, so that help is the
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace
-from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
+
+from models.registry import Registry
 
 Answer = tuple[dict[str, Any], str]
 """The same answer twice: as what --json prints, and as what people read."""
@@ -32,24 +31,10 @@ class Command(ABC):
         """Does the work; bad input is a ValueError, a KeyError or an OSError of one sentence."""
 
 
-C = TypeVar("C", bound=type[Command])
-_COMMANDS: dict[str, type[Command]] = {}
-
-
-def register(command: C) -> C:
-    """Makes a command known by its name; used as a decorator."""
-    _COMMANDS[command.name] = command
-    return command
+_COMMANDS = Registry[Command]("command", "commands", key="name")
+register = _COMMANDS.register
 
 
 def commands() -> tuple[Command, ...]:
     """Every command, in the order of the names."""
-    _import_all()
-    return tuple(_COMMANDS[name]() for name in sorted(_COMMANDS))
-
-
-@cache
-def _import_all() -> None:
-    package = importlib.import_module("commands")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(command() for command in _COMMANDS.all().values())

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobs.model_shelf import ModelShelf
 from jobs.run import LONG, QUEUED, Run
 from models.fingerprint import file_fingerprint, fingerprint
+from models.registry import Registry
 
 if TYPE_CHECKING:
     from models.head_model import HeadModel
@@ -92,26 +90,10 @@ class Kind(ABC):
         )  # fmt: skip
 
 
-K = TypeVar("K", bound=type[Kind])
-_KINDS: dict[str, type[Kind]] = {}
-
-
-def register(kind: K) -> K:
-    """Makes a kind known by its key; used as a decorator."""
-    _KINDS[kind.key] = kind
-    return kind
+_KINDS = Registry[Kind]("kind of run", "jobs.kinds")
+register = _KINDS.register
 
 
 def kind_of(run: Run) -> Kind:
     """What a stored run asked for."""
-    _import_all()
-    if run.kind not in _KINDS:
-        raise ValueError(f"run {run.id} is of kind {run.kind!r}; this version knows {', '.join(sorted(_KINDS))}")
-    return _KINDS[run.kind](**run.spec)
-
-
-@cache
-def _import_all() -> None:
-    package = importlib.import_module("jobs.kinds")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    return _KINDS.get(run.kind)(**run.spec)

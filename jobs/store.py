@@ -84,11 +84,6 @@ class Store:
             )
             connection.execute("UPDATE runs SET cancel = 1 WHERE id = ? AND state = ?", (run_id, RUNNING))
 
-    def rename(self, run_id: str, title: str) -> None:
-        """Gives a run another title."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE runs SET title = ? WHERE id = ?", (title.strip()[:120], self.get(run_id).id))
-
     def delete(self, run_id: str) -> None:
         """Forgets a run that has ended, with its points and its folder."""
         run = self.get(run_id)

@@ -79,6 +79,8 @@ def show_runs() -> None:
     picked = event.selection.rows
     linked = next((run for run in runs if run.id == st.query_params.get("run")), None)
     chosen = runs[picked[0]] if picked and picked[0] < len(runs) else linked or runs[0]
+    if picked:
+        st.query_params["run"] = chosen.id
     with right.container(border=True, key="picked-run"):
         if chosen.state in WAITING:
             st.progress(chosen.share, progress_line(chosen, now))

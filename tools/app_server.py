@@ -79,13 +79,6 @@ def running_server(home: Path, script: str = "app.py") -> Iterator[AppServer]:
         server.end_workers()
 
 
-@contextmanager
-def running_app(log: Path, script: str = "app.py") -> Iterator[str]:
-    """The address of a fresh server, which ends with the context."""
-    with running_server(log.parent / "home", script) as server:
-        yield server.address
-
-
 def _wait_until_healthy(port: int) -> None:
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:

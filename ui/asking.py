@@ -24,12 +24,15 @@ def store() -> Store:
 def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
     """The run once it is done; until then None, and its progress stands here and calls the page again at the end.
 
-    A run that failed is a ValueError with its one sentence.
+    A run that failed is a ValueError with its one sentence. A question is asked anew each time the page runs, so only
+    other runs have a button for that.
     """
     run = wait(store(), submit(store(), kind), patience)
     if run.state == DONE:
         return run
     if run.state == FAILED:
+        if run.lane != QUESTION:
+            _resume_button(run, "Try again")
         raise ValueError(run.message)
     if run.ended:
         show_ended(run)
@@ -51,7 +54,11 @@ def show_ended(run: Run) -> None:
     """A run that ended short of its aim, and a way to go on."""
     with st.container(key=f"ended-{run.id}"):
         st.warning(f"{run.title}: {run.state}. {run.message}" if run.state == STOPPED else f"{run.title}: {run.state}.")
-        st.button("Resume", key=f"resume-{run.id}", on_click=store().resume, args=(run.id,))
+        _resume_button(run, "Resume")
+
+
+def _resume_button(run: Run, label: str) -> None:
+    st.button(label, key=f"resume-{run.id}", on_click=store().resume, args=(run.id,))
 
 
 @st.fragment(run_every=0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -116,13 +116,6 @@ def payload(grid: HeadGrid, look: GridLook, given: MaskEdit) -> dict[str, Any]:
         "banks": [_bank(bank, look) for bank in grid.banks],
         "cells": [_cell_in_both(head, look) for head in grid],
     }
-
-
-def head_grid_html(
-    grid: HeadGrid, scores: Mapping[HeadId, float] | None, removed: frozenset[HeadId], theme: str
-) -> str:
-    """A picture of all banks; cells are coloured by score where there are scores, removed heads are struck out."""
-    return look_html(grid, replace(GridLook.of_scores(scores or {}), removed=removed), theme)
 
 
 def look_html(grid: HeadGrid, look: GridLook, theme: str) -> str:

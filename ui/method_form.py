@@ -40,11 +40,10 @@ def method_options(method: dict[str, Any]) -> dict[str, Any]:
 def _widget(method: str, option: dict[str, Any]) -> Any:
     label = option["name"].replace("_", " ").capitalize()
     key = f"{method}-{option['name']}"
-    default, about = option["default"], option["about"] or None
+    default = option["default"]
+    shared = {"key": key, "help": option["about"] or None, "bind": "query-params"}
     if option["choices"]:
-        return st.selectbox(label, option["choices"], option["choices"].index(default), key=key, help=about)
+        return st.selectbox(label, option["choices"], option["choices"].index(default), **shared)
     if isinstance(default, bool):
-        return st.toggle(label, default, key=key, help=about)
-    if isinstance(default, (int, float)):
-        return st.number_input(label, value=default, key=key, help=about)
-    return st.text_input(label, default, key=key, help=about)
+        return st.toggle(label, default, **shared)
+    return st.number_input(label, value=default, **shared)

@@ -8,13 +8,10 @@ the registry.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -25,6 +22,7 @@ from torch import Tensor
 from analysis.importance.scores import Scores
 from models.head_model import HeadModel
 from models.heads import HeadGrid, HeadId
+from models.registry import Registry
 from models.sites import Site
 from tasks.batching import Batch
 from tasks.task import Task
@@ -84,28 +82,8 @@ class Method(ABC):
         return weighted_mean(grid, values, weights)
 
 
-M = TypeVar("M", bound=type[Method])
-_METHODS: dict[str, type[Method]] = {}
-
-
-def register(method: M) -> M:
-    """Makes a method known by its key; used as a decorator."""
-    _METHODS[method.key] = method
-    return method
-
-
-def methods() -> dict[str, type[Method]]:
-    """Every method by its key, in the order of the keys."""
-    _import_all()
-    return dict(sorted(_METHODS.items()))
-
-
-def method_of(key: str) -> type[Method]:
-    """The method of that key."""
-    known = methods()
-    if key not in known:
-        raise KeyError(f"no importance method {key!r}; known: {', '.join(known)}")
-    return known[key]
+_METHODS = Registry[Method]("importance method", "analysis.importance")
+register, methods, method_of = _METHODS.register, _METHODS.all, _METHODS.get
 
 
 def score(
@@ -191,10 +169,3 @@ def on_grid(head_model: HeadModel, batch: Batch, layers: Mapping[Site, OfLayer],
 def _array(numbers: Tensor) -> Array:
     found: Array = numbers.detach().double().cpu().numpy()
     return found
-
-
-@cache
-def _import_all() -> None:
-    package = importlib.import_module("analysis.importance")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

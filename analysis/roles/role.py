@@ -9,18 +9,17 @@ in the file that defines it.
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from analysis.roles.looking import Look
 from analysis.roles.sample import Reading, Sample
 from models.heads import HeadId
+from models.registry import Registry
 from models.sites import Site
 
 RATE = 0.01
@@ -136,28 +135,8 @@ class Role(ABC):
         }  # fmt: skip
 
 
-R = TypeVar("R", bound=type[Role])
-_ROLES: dict[str, type[Role]] = {}
-
-
-def register(role: R) -> R:
-    """Makes a role known by its key; used as a decorator."""
-    _ROLES[role.key] = role
-    return role
-
-
-def roles() -> dict[str, type[Role]]:
-    """Every role by its key, in the order of the keys."""
-    _import_all()
-    return dict(sorted(_ROLES.items()))
-
-
-def role_of(key: str) -> type[Role]:
-    """The role of that key."""
-    known = roles()
-    if key not in known:
-        raise KeyError(f"no role {key!r}; known: {', '.join(known)}")
-    return known[key]
+_ROLES = Registry[Role]("role", "analysis.roles")
+register, roles, role_of = _ROLES.register, _ROLES.all, _ROLES.get
 
 
 def judged(role: Role, trials: Iterable[Trial], rate: float = RATE) -> dict[HeadId, RoleFinding]:
@@ -212,10 +191,3 @@ def sign_test(wins: int, losses: int) -> float:
     total = math.lgamma(n + 1)
     terms = (total - math.lgamma(k + 1) - math.lgamma(n - k + 1) - log_half for k in range(wins, n + 1))
     return min(1.0, math.fsum(map(math.exp, terms)))
-
-
-@cache
-def _import_all() -> None:
-    package = importlib.import_module("analysis.roles")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

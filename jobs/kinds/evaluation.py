@@ -30,7 +30,8 @@ class EvaluationRun(Kind):
     def title(self) -> str:
         """The model and what is gone."""
         gone = len(self.mask.split())
-        return f"Evaluation of {self.model} on {self.split}" + (f" without {gone} heads" if gone else "")
+        without = f" without {gone} {'head' if gone == 1 else 'heads'}" if gone else ""
+        return f"Evaluation of {self.model} on {self.split}{without}"
 
     @property
     def lane(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from tools.app_server import running_app
+from tools.app_server import running_server
 from ui.palette import IMPORTANCE, VARIABLES
 
 pytestmark = pytest.mark.browser
@@ -20,8 +20,8 @@ LOOKS = """cells => cells.map(cell => [cell.className, cell.title, cell.ariaLabe
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that shows nothing but grids."""
-    with running_app(tmp_path_factory.mktemp("server") / "log", "tests/browser/grid_app.py") as address:
-        yield address
+    with running_server(tmp_path_factory.mktemp("server"), "tests/browser/grid_app.py") as server:
+        yield server.address
 
 
 @pytest.fixture

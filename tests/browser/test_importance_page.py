@@ -30,6 +30,13 @@ def test_a_link_restores_method_head_and_level(page: Page, address: str) -> None
     )
 
 
+def test_a_link_restores_the_options_of_a_method(page: Page, address: str) -> None:
+    page.goto(f"{address}/importance?model=looker&n=32&gradient-estimator=token")
+    expect(page.get_by_text("A third of the heads carry")).to_be_visible()
+    page.get_by_role("button", name="Options").click()
+    expect(page.get_by_role("combobox", name="Estimator")).to_have_value("token")
+
+
 def test_a_method_that_needs_a_run_says_so(page: Page, address: str) -> None:
     page.goto(f"{address}/importance?model=looker&n=32&method=L0 gates · no run")
     expect(page.locator('[data-testid="stAlert"]').first).to_contain_text("L0 gates needs")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.client import submit, wait
+from jobs.client import run_here, submit, wait
 from jobs.kinds.evaluation import EvaluationRun
 from jobs.run import CANCELLED, DONE, Run
 from jobs.store import Store
@@ -80,3 +80,23 @@ def test_two_tabs_with_two_models_do_not_disturb_each_other(address: str, open_p
     expect(second.get_by_text(re.compile("is number [0-9]+ of 48"))).to_be_visible()
     expect(first).to_have_url(re.compile("model=looker.*head=encoder.1.1"))
     expect(second).to_have_url(re.compile("model=reader.*head=encoder.5.5"))
+
+
+def test_a_run_that_is_picked_in_the_table_is_in_the_link(own_server: AppServer, page: Page) -> None:
+    store = Store(own_server.home)
+    runs = [run_here(store, EvaluationRun("looker", mask=mask, n=20)) for mask in ("", "encoder.0.1")]
+    page.goto(f"{own_server.address}/runs")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("without 1 head")
+    table = page.locator(".st-key-history canvas").first.bounding_box()
+    page.mouse.click(table["x"] + 17, table["y"] + 2.5 * 35)  # the box before the second row
+    expect(page).to_have_url(re.compile(f"run={runs[0].id}"))
+    page.reload()
+    expect(page.locator(".st-key-picked-run")).not_to_contain_text("without 1 head")
+
+
+def test_a_run_that_failed_says_why_and_can_be_tried_again(own_server: AppServer, page: Page) -> None:
+    page.goto(f"{own_server.address}/?model=looker&task=stories")
+    expect(page.locator("[data-testid=stAlert]").first).to_contain_text("looks at images")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
-from ui.head_grid import GridLook, MaskEdit, accepted, head_grid_html, look_html, payload
+from ui.head_grid import GridLook, MaskEdit, accepted, look_html, payload
 from ui.palette import GATE, IMPORTANCE, ROLES, importance_colour, ramp_colour
 
 GRID = HeadGrid((HeadBank("decoder", (LayerHeads((0, 0, 1, 1)), LayerHeads((0, 1)))),))
@@ -30,13 +30,13 @@ def test_the_letter_of_every_role_can_be_read_on_its_fill(theme: str) -> None:
 
 
 def test_the_most_important_head_is_darkest_and_says_so() -> None:
-    html = head_grid_html(GRID, dict.fromkeys(GRID, 1.0) | {ONE: 4.0}, frozenset(), "light")
+    html = look_html(GRID, GridLook.of_scores(dict.fromkeys(GRID, 1.0) | {ONE: 4.0}), "light")
     assert f'decoder.0.2, 100 % of the most important head" style="background:{IMPORTANCE["light"][-1]}' in html
     assert html.count("25 % of the most important head") == 2 * 5  # label and title of the other five
 
 
 def test_a_removed_head_is_struck_out_and_not_coloured() -> None:
-    html = head_grid_html(GRID, dict.fromkeys(GRID, 1.0), frozenset({OTHER}), "dark")
+    html = look_html(GRID, replace(GridLook.of_scores(dict.fromkeys(GRID, 1.0)), removed=frozenset({OTHER})), "dark")
     assert html.count("hl-gone") == 1
     assert 'aria-label="decoder.1.0, removed" title="decoder.1.0, removed" style=""' in html
 
