@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobs.model_shelf import ModelShelf
 from jobs.run import LONG, QUEUED, Run
+from jobs.shell import spelt
 from models.fingerprint import file_fingerprint, fingerprint
 from models.registry import Registry
 
@@ -60,6 +61,7 @@ class Kind(ABC):
     model: str
 
     key: ClassVar[str]
+    command_name: ClassVar[str] = ""
     edition: ClassVar[int] = 1
     kept: ClassVar[bool] = True
 
@@ -72,6 +74,16 @@ class Kind(ABC):
     def lane(self) -> str:
         """Who serves it; see jobs.run."""
         return LONG
+
+    @property
+    def command(self) -> str:
+        """What repeats the run from a shell; empty where there is no such command."""
+        return spelt(self.command_name, self.model, self.arguments) if self.command_name else ""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the command takes besides the model; those of the same name as the fields by default."""
+        return {name: value for name, value in asdict(self).items() if name != "model"}
 
     @abstractmethod
     def steps(self, bench: Bench) -> Steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.fingerprint import fingerprint
 
@@ -15,11 +15,15 @@ MOST = 3
 
 
 class ModelShelf:
-    """Loads a model when it is first asked for, and again when its files have changed."""
+    """Loads a model when it is first asked for, and again when its files have changed.
+
+    What is kept beside a model goes with it.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self._models: OrderedDict[tuple[str, str], HeadModel] = OrderedDict()
+        self._beside: dict[tuple[str, str], dict[Any, Any]] = {}
 
     def get(self, name: str, progress: Callable[[str], None] = lambda _: None) -> HeadModel:
         """The model behind a specimen's name, a folder or a hub id."""
@@ -28,7 +32,12 @@ class ModelShelf:
         key = name, fingerprint(name)
         if key not in self._models:
             while len(self._models) >= self.most:
-                self._models.popitem(last=False)
+                oldest, _ = self._models.popitem(last=False)
+                self._beside.pop(oldest, None)
             self._models[key] = load(name, progress=progress)
         self._models.move_to_end(key)
         return self._models[key]
+
+    def beside(self, name: str) -> dict[Any, Any]:
+        """What is kept beside the model of that name, which is on the shelf."""
+        return self._beside.setdefault((name, fingerprint(name)), {})

@@ -18,6 +18,8 @@ from jobs.run import CANCELLED, FAILED, QUEUED, RESUMABLE, RUNNING, STATES, WAIT
 MOST_ATTEMPTS = 5
 """How often a run is taken up again after the death of its worker before it counts as failed."""
 
+LONGEST_TITLE = 120
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, kind TEXT NOT NULL, title TEXT NOT NULL, model TEXT NOT NULL, fingerprint TEXT NOT NULL,
@@ -83,6 +85,14 @@ class Store:
                 (CANCELLED, time.time(), run_id, QUEUED),
             )
             connection.execute("UPDATE runs SET cancel = 1 WHERE id = ? AND state = ?", (run_id, RUNNING))
+
+    def rename(self, run_id: str, title: str) -> None:
+        """Gives a run another title; an empty one is refused."""
+        wanted = " ".join(title.split())[:LONGEST_TITLE]
+        if not wanted:
+            raise ValueError("an empty name; a run needs one")
+        with self._transaction() as connection:
+            connection.execute("UPDATE runs SET title = ? WHERE id = ?", (wanted, self.get(run_id).id))
 
     def delete(self, run_id: str) -> None:
         """Forgets a run that has ended, with its points and its folder."""

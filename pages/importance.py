@@ -193,8 +193,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
             runs = compared(choice, methods, scoring)
         show_comparison(choice, runs, grid)
     with right.container(border=True, height="stretch", key="head-card"), one_sentence():
-        rankings = {title: scores_of(run, grid).values for title, run in runs.items()}
-        show_head_card(choice, facts, grid, selected or grid.heads[0], rankings)
+        show_head_card(choice, facts, grid, selected or grid.heads[0])
 
 
 choice = begin_page(

@@ -5,17 +5,19 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from analysis.importance.scores import Scores
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
 from jobs.run import Run
 from models.catalog import PRESETS, specimen_names
-from models.heads import HeadGrid
+from models.heads import HeadGrid, HeadId
 from ui.asking import answered
 from ui.choice import Choice, attention_link, head_in_link
 from ui.data_form import data_form
 from ui.findings import findings_html, head_line
+from ui.head_card import show_head_card
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
 from ui.shell import begin_page, one_sentence, theme
@@ -41,9 +43,8 @@ def show_specimens(choice: Choice) -> None:
             )
 
 
-def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
-    """The banks, coloured where the model can be scored."""
-    grid = HeadGrid.from_json(facts["grid"])
+def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId | None:
+    """The banks, coloured where the model can be scored; gives the head that is picked."""
     title, status = st.empty(), st.container()
     scored = None
     with status, one_sentence():
@@ -57,7 +58,9 @@ def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
     )
     look = replace(GridLook.of_scores(scores), removed=grid.parse(facts["removed"]))
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
-    if selected is not None:
+    if selected is None:
+        close_card()
+    else:
         st.query_params["head"] = str(selected)
     if scores:
         st.html(legend_html(theme()) + (head_line(selected, scores) if selected else findings_html(scores)))
@@ -74,6 +77,7 @@ def show_heads(choice: Choice, facts: dict[str, Any]) -> None:
         icon=ATTENTION.icon,
         query_params=attention_link(choice, selected),
     )
+    return selected
 
 
 def provenance(run: Run) -> str:
@@ -144,19 +148,39 @@ def choose_typed(choice: Choice) -> None:
         choice.with_model(name).put()
 
 
+def close_card() -> None:
+    """Lets go of the head."""
+    st.query_params.pop("head", None)
+
+
+def show_beside(choice: Choice) -> DeltaGenerator:
+    """A card for what the model is, which is given, and one that loads another."""
+    facts_card = st.container(border=True)
+    with st.container(border=True, height="stretch", key="other-models"), one_sentence():
+        show_other_models(choice)
+    return facts_card
+
+
 choice = begin_page(
     "See what every attention head does, then remove the ones you can spare",
     "Pick a model. Those below ship with Headlight and need no network.",
 )
 show_specimens(choice)
 left, right = st.columns([2.3, 1])
+picked = "head" in st.query_params
 with right:
-    facts_card = st.container(border=True)
-    with st.container(border=True, height="stretch", key="other-models"), one_sentence():
-        show_other_models(choice)
+    beside = st.container(border=True, height="stretch", key="head-card") if picked else show_beside(choice)
 with left.container(border=True, height="stretch"), one_sentence():
     asked = answered(FactsQuestion(choice.model))
     if asked is not None:
-        with facts_card:
-            show_facts(choice, asked.result)
-        show_heads(choice, asked.result)
+        grid = HeadGrid.from_json(asked.result["grid"])
+        if not picked:
+            with beside:
+                show_facts(choice, asked.result)
+        head = show_heads(choice, asked.result, grid)
+        if picked != (head is not None):
+            st.rerun()
+        if head is not None:
+            with beside, one_sentence():
+                show_head_card(choice, asked.result, grid, head)
+                st.button("Close the card", key="close-card", on_click=close_card, icon=":material/close:")

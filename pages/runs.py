@@ -1,45 +1,66 @@
-"""Everything that was computed, by any tab or shell: what it was, how far it is, and what came of it."""
+"""Everything that was computed, by any tab or shell: what it was, how far it is, what came of it, and side by side."""
 
 import time
+from datetime import UTC, datetime
 
 import pandas as pd
 import streamlit as st
 
-from jobs.run import RESUMABLE, WAITING, Run, duration, progress_line
+from jobs.client import submit
+from jobs.kind import kind_of
+from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
 from ui.asking import store
+from ui.compared_runs import Compared, compared, has_curve, spared, timed, timing_of
+from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
+from ui.report import Reported, csv_rows, report_html
 from ui.run_facts import headline, record_facts
-from ui.shell import begin_page, one_sentence
+from ui.shell import begin_page, one_sentence, theme
+from ui.sweep_card import split_points
 
 DAY = 86_400
+AXES = {"Parameters": PARAMETERS, "Operations": OPERATIONS, "Measured time": LATENCY}
 
 
 def table(runs: list[Run], now: float) -> pd.DataFrame:
-    """One row a run."""
+    """One row a run; those with a curve show it."""
+    curves = {run.id: split_points(store().points(run.id))[0] for run in runs if has_curve(run)}
     return pd.DataFrame(
         {
             "Run": [run.title for run in runs],
             "State": [run.state if run.ended else f"{100 * run.share:.0f} %" for run in runs],
             "Result": [headline(run) for run in runs],
+            "Heads that can go": [spared(curves[run.id]) if run.id in curves else None for run in runs],
+            "Curve": [[point["value"] for point in curves.get(run.id, ())] for run in runs],
             "Took": [duration(run.seconds(now)) if run.started else "" for run in runs],
             "Asked": [pd.Timestamp(run.created, unit="s", tz="UTC") for run in runs],
         }
     )
 
 
-def act(what: str, run_id: str) -> None:
-    """Cancels, resumes or deletes a run; what cannot be done is said on the page."""
+def act(what: str, run_id: str, *more: str) -> None:
+    """Cancels, resumes, renames or deletes a run; what cannot be done is said on the page."""
     try:
-        getattr(store(), what)(run_id)
+        getattr(store(), what)(run_id, *more)
     except (ValueError, KeyError) as error:
         st.session_state["refused"] = str(error.args[0])
 
 
+def rename(run_id: str) -> None:
+    """Takes the name that was typed."""
+    act("rename", run_id, st.session_state[f"name-{run_id}"])
+
+
 def show_actions(run: Run) -> None:
     """What can be done with a run, and what is known of it."""
-    st.html(f'<h2 class="hl-card-title">{run.title}</h2>' + facts_html(record_facts(run)))
+    st.text_input("Name", run.title, key=f"name-{run.id}", on_change=rename, args=(run.id,), max_chars=120)
+    st.html(facts_html(record_facts(run)))
     if run.message:
         st.info(run.message)
+    command = kind_of(run).command
+    if command:
+        st.caption("The same from a shell:")
+        st.code(command, language="bash", wrap_lines=True)
     buttons = st.columns(2)
     if run.state in WAITING:
         buttons[0].button("Cancel", key="cancel", on_click=act, args=("cancel", run.id), width="stretch")
@@ -49,45 +70,135 @@ def show_actions(run: Run) -> None:
         buttons[1].button("Delete", key="delete", on_click=act, args=("delete", run.id), width="stretch")
 
 
+def show_charts(together: Compared) -> None:
+    """The curves of the ticked runs on one chart, and which of their models are worth keeping."""
+    first = together.runs[0]
+    higher = bool((first.result or {}).get("higher_is_better", True))
+    n = together.curves[0].points[0]["n"]
+    left, right = st.columns([1.3, 1])
+    with left.container(border=True, height="stretch"):
+        best = max(together.curves, key=lambda curve: spared(list(curve.points)))
+        st.html(
+            f'<h2 class="hl-card-title">{spared(list(best.points))} heads can go before anything is significantly worse'
+            f'</h2><p class="hl-source">{first.spec["split"]}, {n} examples, 95 % bands · solid: trained · '
+            f"dashed: without training · grey: {len(together.random)} random orders</p>"
+        )
+        chart = Chart(together.curves, together.random, together.full)
+        st.plotly_chart(pruning_chart(chart, theme()), config={"displayModeBar": False}, key="compare-chart")
+    with right.container(border=True, height="stretch"):
+        named = st.segmented_control("Against", list(AXES), default="Parameters", key="pareto-axis", required=True)
+        curves = together.curves
+        if named == "Measured time":
+            show_timing(together, higher)
+            curves = tuple(timed(store(), first.model, curve) for curve in together.curves)
+        front = pareto_front([point for curve in curves for point in curve.points], AXES[named], higher)
+        if front:
+            st.html(
+                f'<h2 class="hl-card-title">{len(front)} models are worth keeping: no other is both better and '
+                'smaller</h2><p class="hl-source">One mark a model; bars are 95 % intervals</p>'
+            )
+            figure = pareto_chart(curves, AXES[named], higher, theme())
+            st.plotly_chart(figure, config={"displayModeBar": False}, key="pareto-chart")
+    for sentence in together.left_out:
+        st.caption(f"Not drawn: {sentence}")
+
+
+def show_timing(together: Compared, higher: bool) -> None:
+    """Starts the timing of the models on the front by parameters, which are few."""
+    model = together.runs[0].model
+    points = [point for curve in together.curves for point in curve.points]
+    front = [point for point in pareto_front(points, PARAMETERS, higher) if point["mask"]]
+    missing = [timing_of(model, point["mask"]) for point in front]
+    missing = [kind for kind in missing if not _is_done(kind.as_run(store().folder).id)]
+    if missing and st.button(f"Time {len(missing)} models of the front, batch 16", key="time-front"):
+        for kind in missing:
+            submit(store(), kind)
+
+
+def _is_done(run_id: str) -> bool:
+    try:
+        return store().get(run_id).state == DONE
+    except KeyError:
+        return False
+
+
+def show_downloads(runs: list[Run], together: Compared) -> None:
+    """The ticked runs as one file to take home, and their points as a table."""
+
+    def reported() -> list[Reported]:
+        return [Reported(run, store().points(run.id), kind_of(run).command) for run in runs]
+
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    row = st.container(horizontal=True)
+    row.download_button(
+        "Report",
+        data=lambda: report_html(reported(), together, now),
+        file_name="headlight-report.html",
+        mime="text/html",
+        key="report",
+        type="primary",
+        icon=":material/description:",
+        on_click="ignore",
+    )
+    row.download_button(
+        "CSV",
+        data=lambda: pd.DataFrame(csv_rows(reported())).to_csv(index=False),
+        file_name="headlight-runs.csv",
+        mime="text/csv",
+        key="report-csv",
+        icon=":material/table:",
+        on_click="ignore",
+    )
+
+
 @st.fragment(run_every=1.0)
 def show_runs() -> None:
-    """The table, and beside it the run that was picked in it or that the link names."""
+    """The table, beside it the run that was ticked last or that the link names, and the ticked ones compared."""
     now = time.time()
     runs = store().runs()
-    left, right = st.columns([2.3, 1])
-    with left.container(border=True, key="history"):
-        if not runs:
+    if not runs:
+        with st.container(border=True, key="history"):
             st.html('<h2 class="hl-card-title">Nothing was computed yet</h2>')
             st.caption("Open a model: scoring its heads is the first run.")
-            return
+        return
+    charts = st.container(key="charts")
+    left, right = st.columns([2.3, 1])
+    with left.container(border=True, key="history"):
         waiting = [run for run in runs if run.state in WAITING]
         counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-        st.html(f'<h2 class="hl-card-title">{counted}, {len(waiting)} under way</h2>')
+        st.html(f'<h2 class="hl-card-title">{counted}, {len(waiting)} under way. Tick runs to compare them</h2>')
         event = st.dataframe(
             table(runs, now),
             key="runs",
             hide_index=True,
             on_select="rerun",
-            selection_mode="single-row",
+            selection_mode="multi-row",
             height="content" if len(runs) < 14 else 560,
             column_config={
                 "State": st.column_config.TextColumn(width=70),
+                "Heads that can go": st.column_config.NumberColumn(width=110, help="before it is significantly worse"),
+                "Curve": st.column_config.LineChartColumn(width=130),
                 "Took": st.column_config.TextColumn(width=60),
                 "Asked": st.column_config.DatetimeColumn(format="distance"),
             },
         )
-    picked = event.selection.rows
-    linked = next((run for run in runs if run.id == st.query_params.get("run")), None)
-    chosen = runs[picked[0]] if picked and picked[0] < len(runs) else linked or runs[0]
+    picked = [runs[place] for place in event.selection.rows if place < len(runs)]
+    linked = [run for run in runs if run.id in st.query_params.get("run", "").split(" ")]
+    chosen = picked or linked or runs[:1]
     if picked:
-        st.query_params["run"] = chosen.id
+        st.query_params["run"] = " ".join(run.id for run in picked)
+    together = compared(store(), chosen)
+    with charts:
+        if together.curves:
+            show_charts(together)
     with right.container(border=True, key="picked-run"):
-        if chosen.state in WAITING:
-            st.progress(chosen.share, progress_line(chosen, now))
-        show_actions(chosen)
+        if chosen[-1].state in WAITING:
+            st.progress(chosen[-1].share, progress_line(chosen[-1], now))
+        show_downloads(chosen, together)
+        show_actions(chosen[-1])
 
 
-choice = begin_page("Runs", "What was computed on this machine, in any tab or shell. Finished runs are shown at once.")
+choice = begin_page("Runs", "What was computed on this machine, in any tab or shell. Tick runs to compare them.")
 refused = st.session_state.pop("refused", "")
 if refused:
     st.error(refused)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from models.heads import HeadGrid, HeadId
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class HeadMask:
 
     def as_gates(self, device: torch.device | str = "cpu") -> Tensor:
         """One gate a head in the order of the grid: 0 for a removed head, 1 for the others."""
+        import torch  # pages hold masks too, and never need it
+
         gates = [0.0 if head in self.removed else 1.0 for head in self.grid]
         return torch.tensor(gates, device=device)
 

@@ -18,7 +18,7 @@ LEADS = {
 
 def answer_html(answer: dict[str, Any], other: dict[str, Any] | None = None) -> str:
     """The answer, words that the other answer does not have marked, and the likeliest choices as bars."""
-    text = _marked(answer["text"], other["text"]) if other else escape(answer["text"])
+    text = marked(answer["text"], other["text"]) if other else escape(answer["text"])
     bars = "".join(_bar(guess) for guesses in answer["guesses"][:1] for guess in guesses)
     lead = LEADS.get(answer["kind"], "It answers")
     return f'<div class="hl-answer"><span>{lead}</span><b>{text or "…"}</b>{bars}</div>'
@@ -32,7 +32,7 @@ def _bar(guess: dict[str, Any]) -> str:
     )
 
 
-def _marked(text: str, other: str) -> str:
+def marked(text: str, other: str) -> str:
     """The text with the words marked that differ from the other's."""
     own, theirs = text.split(), other.split()
     same = difflib.SequenceMatcher(a=theirs, b=own, autojunk=False).get_matching_blocks()

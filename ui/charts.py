@@ -11,6 +11,21 @@ from ui.palette import SERIES, VARIABLES
 FONT = "Source Sans, sans-serif"
 
 
+def base_layout(figure: go.Figure, theme: str, height: int) -> None:
+    """What all figures have in common: no fill, the page's type, thin lines, the legend in one line below."""
+    colours = VARIABLES[theme]
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 26, "t": 8, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": FONT, "size": 14, "color": colours["text"]},
+        legend={"orientation": "h", "y": -0.25},
+    )
+    figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], tickfont={"size": 13}, zeroline=False)
+    figure.update_yaxes(gridcolor=colours["line"], tickfont={"size": 13}, zeroline=False)
+
+
 def balance_bars(balance: Mapping[str, float], theme: str) -> go.Figure:
     """A whole, and under it the parts that should add up to it, one behind the other."""
     colours = VARIABLES[theme]
@@ -20,23 +35,15 @@ def balance_bars(balance: Mapping[str, float], theme: str) -> go.Figure:
     for (part, value), colour, pattern in zip(parts, SERIES[theme][1:], ("/", "x", "."), strict=False):
         marker = {"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay"}}
         figure.add_bar(name=part, y=["comes out"], x=[value], orientation="h", marker=marker)
-    figure.update_layout(
-        barmode="relative",
-        height=170,
-        margin={"l": 8, "r": 26, "t": 8, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": FONT, "size": 14, "color": colours["text"]},
-        legend={"orientation": "h", "y": -0.3},
-    )
+    base_layout(figure, theme, height=170)
+    figure.update_layout(barmode="relative", legend={"y": -0.3})
     figure.update_yaxes(autorange="reversed")
-    figure.update_xaxes(gridcolor=colours["line"], zerolinecolor=colours["line"])
+    figure.update_xaxes(zeroline=True, zerolinecolor=colours["line"])
     return figure
 
 
 def layer_bars(shares: Mapping[str, Sequence[float]], theme: str) -> go.Figure:
     """The share of all scores that each layer has, one colour and pattern a bank."""
-    colours = VARIABLES[theme]
     figure = go.Figure()
     for (bank, of_layers), colour, pattern in zip(shares.items(), SERIES[theme], ("", "/", "x"), strict=False):
         figure.add_bar(
@@ -46,15 +53,8 @@ def layer_bars(shares: Mapping[str, Sequence[float]], theme: str) -> go.Figure:
             marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay"}},
             hovertemplate=f"{bank} layer %{{x}}: %{{y:.1f}} %<extra></extra>",
         )
-    figure.update_layout(
-        height=260,
-        barmode="group",
-        margin={"l": 8, "r": 26, "t": 8, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": FONT, "size": 14, "color": colours["text"]},
-        legend={"orientation": "h", "y": -0.25},
-    )
-    figure.update_xaxes(title="Layer", tickfont={"size": 13})
-    figure.update_yaxes(title="Share of all scores, %", gridcolor=colours["line"], tickfont={"size": 13})
+    base_layout(figure, theme, height=260)
+    figure.update_layout(barmode="group")
+    figure.update_xaxes(title="Layer")
+    figure.update_yaxes(title="Share of all scores, %")
     return figure

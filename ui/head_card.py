@@ -1,22 +1,30 @@
-"""Everything known about one head."""
+"""Everything known about one head; opens beside every grid, and starts nothing that takes long."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 import streamlit as st
 
 from analysis.attention.npz import from_npz
+from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion
+from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.run import DONE, Run
 from models.heads import HeadGrid, HeadId
-from ui.asking import answered
+from ui.asking import answered, known, store
 from ui.choice import Choice, attention_link
 from ui.importance_view import ranks_html
 from ui.matrix import matrix_html
+from ui.offering import offered, soon
 from ui.patches import overlays_html
-from ui.shell import theme
+from ui.role_charts import offset_bars, offset_map
+from ui.role_facts import RoleFacts, roles_run
+from ui.role_view import cost_html, cost_title, example_html, named, sentence_html
+from ui.shell import one_sentence, theme
 from ui.site_map import ATTENTION
 
 MOST_LABELS = 12
@@ -25,16 +33,78 @@ MOST_LABELS = 12
 LONGEST = 45
 """Characters of the sentence in which the card shows where the head looks."""
 
+ANY_SENTENCE = {"text": "The old key is on the table.", "pair": None}
+FIRST, ABLATION = "gradient", "ablation"
+HISTOGRAM_HEIGHT = 200
+PLACES = ("Clearest", "Second", "Third")
 
-def show_head_card(
-    choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId, rankings: Mapping[str, Mapping[HeadId, float]]
-) -> None:
-    """Its address, its rank under every method that was computed, and where it looks."""
-    title, before, after = st.columns([3, 1, 1], vertical_alignment="center")
-    title.html(
-        '<div class="hl-group">Head card</div>'
-        f'<div class="hl-current">{escape(head.bank.capitalize())} {head.layer}.{head.head}</div>'
+
+def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId) -> None:
+    """Its address and role, its rank under every method, what removing it costs, typical examples, where it looks."""
+    _show_address(grid, head)
+    found = None
+    with one_sentence():
+        found = _roles(choice)
+    if found is not None:
+        st.html(sentence_html(found, head, theme()))
+    runs = known_scores(choice)
+    _show_ranks(runs, grid, head)
+    with one_sentence():
+        _show_cost(choice, runs, head)
+    if found is not None:
+        _show_examples(found, head)
+        show_offsets(found, head, HISTOGRAM_HEIGHT, "card-offsets")
+    with one_sentence():
+        _show_where_it_looks(choice, facts, head)
+    link = attention_link(choice, head)
+    st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=link)
+
+
+def known_scores(choice: Choice) -> dict[str, Run]:
+    """By method, the run of it that was computed for this choice: with usual options, and with most examples."""
+    best: dict[str, Run] = {}
+    for run in store().runs((DONE,), kind=ImportanceRun.key):
+        if run.model == choice.model and _is_of(run, choice) and _rank(run) > _rank(best.get(run.spec["method"])):
+            best[run.spec["method"]] = run
+    return best
+
+
+def method_titles(methods: Iterable[str]) -> dict[str, str]:
+    """By method its title, as far as that is known; the gradient first, for its scores are there from the start."""
+    asked = set(methods)
+    listed = known(MethodsQuestion("", code_mark()))
+    titles = {one["key"]: one["title"] for one in listed.result["methods"]} if listed else {}
+    titles |= {key: key.replace("_", " ").capitalize() for key in sorted(asked - titles.keys())}
+    return {key: titles[key] for key in sorted(titles, key=lambda key: key != FIRST) if key in asked}
+
+
+def show_offsets(found: RoleFacts, head: HeadId, height: int, key: str) -> None:
+    """How often each offset takes the strongest attention of a head, with a sentence that says it."""
+    histogram = found.histogram(head)
+    if not histogram:
+        return
+    finding = found.found["positional"][head]
+    phrase = found.result["told"][str(head)]["offset"]
+    if finding.verdict:
+        title = f"{named(head)} {phrase}"
+    else:
+        title = f"{named(head)} has no fixed offset; most often it {phrase}: {100 * finding.score:.0f} %"
+    image = " " in finding.case
+    unit, plural = ("patch", "patches") if image else ("token", "tokens")
+    histogram = dict(histogram) | {finding.case: finding.score}
+    st.html(
+        f'<h2 class="hl-card-title">{escape(title)}</h2>'
+        f'<p class="hl-source" title="Those that have a {unit} at that offset">'
+        f"Where its strongest attention goes · {finding.n} {plural}</p>"
     )
+    asked = found.about["positional"]["thresholds"]["share"]
+    figure = offset_map(histogram, theme(), height) if image else offset_bars(histogram, asked, theme(), height)
+    st.plotly_chart(figure, config={"displayModeBar": False}, key=key)
+
+
+def _show_address(grid: HeadGrid, head: HeadId) -> None:
+    title, before, after = st.columns([3, 1, 1], vertical_alignment="center")
+    title.html(f'<div class="hl-group">Head card</div><div class="hl-current">{escape(named(head))}</div>')
     place = grid.positions[head]
     for column, icon, step, name in (
         (before, ":material/chevron_left:", -1, "previous"),
@@ -44,22 +114,80 @@ def show_head_card(
         column.button(
             "", icon=icon, key=name, help=f"The {name} head", on_click=_go, args=(neighbour,), width="stretch"
         )
-    if rankings:
-        st.html(f'<h2 class="hl-card-title">Rank among {len(grid)}</h2>' + ranks_html(head, rankings))
-    _show_where_it_looks(choice, facts, head)
-    link = attention_link(choice, head)
-    st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=link)
+
+
+def _show_ranks(runs: Mapping[str, Run], grid: HeadGrid, head: HeadId) -> None:
+    rankings = {title: Scores.from_json(runs[key].result).values for key, title in method_titles(runs).items()}
+    ranked = {title: values for title, values in rankings.items() if head in values}
+    if ranked:
+        st.html(f'<h2 class="hl-card-title">Rank among {len(grid)}</h2>' + ranks_html(head, ranked))
 
 
 def _go(head: HeadId) -> None:
     st.query_params["head"] = str(head)
 
 
+def _roles(choice: Choice) -> RoleFacts | None:
+    run = soon(roles_run(choice), "Find its role")
+    return None if run is None else RoleFacts.from_json(run.result)
+
+
+def _show_examples(found: RoleFacts, head: HeadId) -> None:
+    """The readings in which its clearest role shows most clearly."""
+    role = found.first_role(head)
+    examples = found.result["typical"].get(role, {}).get(str(head), [])
+    if not examples:
+        return
+    st.html('<h2 class="hl-card-title">Where it shows most clearly</h2>')
+    for tab, example in zip(st.tabs(list(PLACES[: len(examples)]), key="examples"), examples, strict=False):
+        tab.html(example_html(example, role, theme()))
+
+
+def _show_cost(choice: Choice, runs: Mapping[str, Run], head: HeadId) -> None:
+    """How the loss changes without it, from a run of the ablation method."""
+    run = runs.get(ABLATION)
+    if run is None:
+        run = offered(ImportanceRun(choice.model, method=ABLATION, **choice.judged), "What does removing it cost?")
+    if run is None:
+        return
+    scores = Scores.from_json(run.result)
+    if head not in scores.values:
+        return
+    value, error = scores.values[head], scores.errors[head]
+    widest = max(abs(score) for score in scores.values.values())
+    result: Mapping[str, Any] = run.result
+    half = 1.96 * error
+    st.html(
+        f'<h2 class="hl-card-title">{escape(cost_title(value, error))}</h2>'
+        f'<p class="hl-source">{escape(result["task"])}, {result["split"]}, {result["n"]} examples · 95 % interval '
+        f"{_number(value - half)} to {_number(value + half)}</p>{cost_html(value, error, widest)}"
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _is_of(run: Run, choice: Choice) -> bool:
+    """Whether a run is by what the choice judges by, and of the model, the data and the code as they are now."""
+    judged = choice.judged
+    same = all(run.spec[name] == judged[name] for name in judged)
+    return same and run.id == ImportanceRun(**run.spec).as_run(store().folder).id
+
+
+def _rank(run: Run | None) -> tuple[bool, bool, int]:
+    """Usual options come before others, then many examples before few."""
+    return (False, False, 0) if run is None else (True, not run.spec["options"], run.spec["n"])
+
+
 def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) -> None:
     """Its map in the shortest of the example sentences, or on an image."""
     example: dict[str, Any] = {"image": 0}
     if facts["answers"] != "looker":
-        short = min(facts["examples"], key=lambda one: abs(len(one["text"]) + len(one["pair"] or "") - LONGEST))
+        short = min(
+            facts["examples"] or [ANY_SENTENCE],
+            key=lambda one: abs(len(one["text"]) + len(one["pair"] or "") - LONGEST),
+        )
         example = {name: value for name, value in short.items() if value is not None}
     run = answered(AttentionQuestion(choice.model, **example), patience=3.0)
     if run is None:

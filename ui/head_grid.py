@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -83,14 +83,16 @@ def select_head(grid: HeadGrid, look: GridLook, *, key: str, selected: HeadId | 
     return next(iter(given.mask), None)
 
 
-def edit_mask(grid: HeadGrid, look: GridLook, *, key: str, edit: MaskEdit) -> MaskEdit:
-    """The mask after the user's clicks, boxes and key strokes.
+def edit_mask(
+    grid: HeadGrid, look: GridLook, *, key: str, edit: MaskEdit, on_change: Callable[[], None] = lambda: None
+) -> MaskEdit:
+    """The mask after the user's clicks, boxes and key strokes; `on_change` is called before the page runs again.
 
     The browser owns the mask and sends it whole. `edit` is what the last call returned, or `replaced` with a mask of
     Python's own; what the browser still sends for an older revision is ignored.
     """
     given = accepted(_choice(key), edit, grid, look.removed)
-    _component(key=key, data=payload(grid, look, given) | {"editing": True}, on_choice_change=_rerun)
+    _component(key=key, data=payload(grid, look, given) | {"editing": True}, on_choice_change=on_change)
     return given
 
 

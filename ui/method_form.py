@@ -31,13 +31,14 @@ def method_options(method: dict[str, Any]) -> dict[str, Any]:
     """A widget for every option of a method; gives those that are not as usual."""
     chosen = {}
     for option in method["options"]:
-        value = _widget(method["key"], option)
+        value = option_widget(method["key"], option)
         if value != option["default"]:
             chosen[option["name"]] = value
     return chosen
 
 
-def _widget(method: str, option: dict[str, Any]) -> Any:
+def option_widget(method: str, option: dict[str, Any]) -> Any:
+    """A widget for one option, in the link."""
     label = option["name"].replace("_", " ").capitalize()
     key = f"{method}-{option['name']}"
     default = option["default"]
@@ -46,4 +47,6 @@ def _widget(method: str, option: dict[str, Any]) -> Any:
         return st.selectbox(label, option["choices"], option["choices"].index(default), **shared)
     if isinstance(default, bool):
         return st.toggle(label, default, **shared)
+    if isinstance(default, str):
+        return st.text_input(label, default, **shared)
     return st.number_input(label, value=default, **shared)

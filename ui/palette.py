@@ -17,16 +17,24 @@ SERIES = {
     "light": ("#4f46e5", "#0891b2", "#c2410c", "#9d174d", "#6b7280"),
     "dark": ("#818cf8", "#99f6e4", "#fbbf24", "#db2777", "#94a3b8"),
 }
-ROLES = {  # fill and letter; always both, never the fill alone
+ROLES = {  # fill and letter; always both, never the fill alone; bars are stacked in this order
     "light": {"positional": ("#1e40af", "#ffffff"), "syntactic": ("#15803d", "#ffffff"),
               "rare words": ("#f59e0b", "#2b1a00"), "alignment": ("#e879f9", "#3b0764"),
-              "induction": ("#e879f9", "#3b0764"), "end mark": ("#475569", "#ffffff"),
-              "broad": ("#dbe1ea", "#1f2937")},
+              "induction": ("#e879f9", "#3b0764"), "neighbourhood": ("#e879f9", "#3b0764"),
+              "end mark": ("#475569", "#ffffff"), "same token": ("#475569", "#ffffff"),
+              "duplicate token": ("#475569", "#ffffff"), "broad": ("#dbe1ea", "#1f2937")},
     "dark": {"positional": ("#3b82f6", "#0f1220"), "syntactic": ("#99f6e4", "#0f1220"),
              "rare words": ("#fbbf24", "#0f1220"), "alignment": ("#f0abfc", "#0f1220"),
-             "induction": ("#f0abfc", "#0f1220"), "end mark": ("#a8a29e", "#0f1220"),
-             "broad": ("#3b4463", "#e7e9f3")},
+             "induction": ("#f0abfc", "#0f1220"), "neighbourhood": ("#f0abfc", "#0f1220"),
+             "end mark": ("#a8a29e", "#0f1220"), "same token": ("#a8a29e", "#0f1220"),
+             "duplicate token": ("#a8a29e", "#0f1220"), "broad": ("#3b4463", "#e7e9f3")},
 }  # fmt: skip
+ROLE_PATTERNS = {
+    "positional": "", "syntactic": "/", "rare words": "x", "alignment": "\\", "induction": "\\", "neighbourhood": "\\",
+    "end mark": ".", "same token": "-", "duplicate token": "+", "broad": "",
+}  # fmt: skip
+"""Of the bars; roles that share a fill and may occur in one model differ here."""
+
 VARIABLES = {
     "light": {"page": "#ffffff", "amber": "#f59e0b", "empty": "#d5dae6", "hatch": "#dfe3ee", "line": "#dfe3ee",
               "panel": "#f5f6fb", "text": "#1b2030", "second": "#5b6478", "primary": "#4f46e5",

@@ -23,6 +23,14 @@ def overlays_html(picture: Picture, maps: Mapping[str, NDArray[np.float32]], que
     return f'<div class="hl-overlays">{"".join(_overlay(picture, *one, query, theme) for one in maps.items())}</div>'
 
 
+def picture_html(pixels: NDArray[np.float64], theme: str) -> str:
+    """A small grey image, its darkest value drawn as paper."""
+    paper, ink, _ = (_rgb(colour) for colour in _colours(theme))
+    shade = (pixels - pixels.min()) / max(float(np.ptp(pixels)), 1e-9)
+    image = base64.b64encode(_encoded(paper + shade[..., None] * (ink - paper))).decode()
+    return f'<img class="hl-patches hl-thumb" alt="the image" src="data:image/png;base64,{image}">'
+
+
 def token_names(picture: Picture) -> list[str]:
     """The tokens of the image: the class token, where there is one, and the patches by their place."""
     patches = [f"patch {row}, {column}" for row in range(picture.rows) for column in range(picture.columns)]
@@ -51,7 +59,11 @@ def _png(picture: Picture, weights: NDArray[np.float32], theme: str) -> bytes:
     drawn = paper + picture.pixels[..., None] * (ink - paper)
     tint = np.kron(shares(picture, weights), np.ones((height // picture.rows, width // picture.columns)))[..., None]
     mixed = drawn + 0.75 * tint[:height, :width] * (light - drawn)
-    pixels = np.kron(np.clip(mixed, 0, 255), np.ones((SIDE, SIDE, 1))).astype(np.uint8)
+    return _encoded(mixed)
+
+
+def _encoded(colours: NDArray[np.float64]) -> bytes:
+    pixels = np.kron(np.clip(colours, 0, 255), np.ones((SIDE, SIDE, 1))).astype(np.uint8)
     written = io.BytesIO()
     Image.fromarray(pixels).save(written, format="PNG")
     return written.getvalue()

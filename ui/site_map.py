@@ -16,7 +16,9 @@ class PageEntry:
 
 MODEL = PageEntry("pages/model.py", "Model", ":material/deployed_code:")
 IMPORTANCE = PageEntry("pages/importance.py", "Importance", ":material/grid_on:")
+ROLES = PageEntry("pages/roles.py", "Roles", ":material/category:")
 ATTENTION = PageEntry("pages/attention.py", "Attention", ":material/visibility:")
+PRUNE_LAB = PageEntry("pages/prune_lab.py", "Prune Lab", ":material/content_cut:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ATTENTION), "Keep": (RUNS,)}
+SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, RUNS)}

@@ -25,6 +25,7 @@ class EvaluationRun(Kind):
     n: int | None = None
 
     key = "evaluation"
+    command_name = "evaluate"
 
     @property
     def title(self) -> str:

@@ -29,6 +29,7 @@ class ImportanceRun(Kind):
     n: int = 128
 
     key = "importance"
+    command_name = "importance"
     edition = 3
 
     @property
@@ -40,6 +41,12 @@ class ImportanceRun(Kind):
     def lane(self) -> str:
         """The desk serves what takes seconds."""
         return SHORT if self.n <= SHORT_UP_TO and self.method in QUICK else LONG
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Options of the method have a name of their own on the command line."""
+        given = super().arguments
+        return {"option": given.pop("options")} | given
 
     def steps(self, bench: Bench) -> Steps:
         """One step a batch; the numbers of batches that are there already are not computed again."""

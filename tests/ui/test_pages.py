@@ -13,9 +13,14 @@ from jobs.client import run_here
 from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.kinds.roles import RolesRun
 from jobs.store import Store
 from ui import asking
 from ui.site_map import SITE_MAP
+
+COMPARED = ("taylor", "wanda")
+"""Methods that the Importance page asks for by itself."""
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page.file for group in SITE_MAP.values() for page in group]
@@ -28,7 +33,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(folder)
     for kind in (
         FactsQuestion("looker"),
+        MethodsQuestion("", code_mark()),
         ImportanceRun("looker"),
+        ImportanceRun("looker", method="ablation", n=8),
+        ImportanceRun("looker", method="confidence"),
+        RolesRun("looker"),
         AttentionQuestion("looker", image=0),
         DrawingQuestion("looker", image=0, view="model"),
     ):
@@ -59,6 +68,35 @@ def test_the_model_page_tells_where_its_scores_come_from(app: AppTest) -> None:
     shown = "".join(str(one.proto.body) for one in app.main.get("html"))
     assert "36 heads, coloured by how much the loss depends on each" in shown
     assert "Handwritten digits, calibration, 128 examples" in shown
+
+
+@pytest.mark.parametrize("page", ["pages/model.py", "pages/importance.py", "pages/roles.py"])
+def test_the_card_of_a_head_tells_what_is_known_and_starts_nothing(app: AppTest, answers: Path, page: str) -> None:
+    app.query_params["head"] = "encoder.2.3"
+    app.run()
+    before = {run.id for run in Store(answers).runs() if run.spec.get("method") not in COMPARED}
+    app.switch_page(page)
+    app.query_params["head"] = "encoder.2.3"
+    app.run()
+    shown = "".join(str(one.proto.body) for one in app.main.get("html"))
+    assert "Encoder 2.3" in shown and "No role found." in shown and "Nearest: " in shown
+    assert "Rank among 36" in shown and "Removing it alone" in shown and "8 examples" in shown
+    assert "Where its strongest attention goes" in shown and "Where it looks" in shown
+    after = {run.id for run in Store(answers).runs() if run.spec.get("method") not in COMPARED}
+    assert after == before
+
+
+def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> None:
+    app.query_params["mask"] = "encoder.0.0 encoder.0.1"
+    app.run()
+    app.switch_page("pages/roles.py")
+    app.query_params["mask"] = "encoder.0.0 encoder.0.1"
+    app.run()
+    assert app.text_area(key="mask").value == "encoder.0.0 encoder.0.1"
+    shown = "".join(str(one.proto.body) for one in app.main.get("html"))
+    assert "they go by your list" in shown
+    app.text_area(key="mask").set_value("encoder.9.9").run()
+    assert [error.value for error in app.error] == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
 
 
 def test_pages_load_no_torch() -> None:

@@ -1,0 +1,109 @@
+"""What strategies are told about a model: scores, losses, gradients and roles, from calibration examples alone.
+
+Here importance, which knows no strategy, and pruning, which knows no method, meet. What was computed is kept on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobs.measured import Measured
+
+if TYPE_CHECKING:
+    from models.head_model import HeadModel
+    from models.heads import HeadId
+    from pruning.evaluation import Evaluator
+    from pruning.mask import HeadMask
+    from pruning.strategies.strategy import Strategy
+    from pruning.strategies.subject import Gradients, Scores, Subject
+    from tasks.task import Task
+
+SPLIT = "calibration"
+N_ROLES = 600
+"""Passages on which the roles of heads are looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A model and the first n calibration examples of a task; `folder` is where measurements are shared.
+
+    `fingerprint` is that of the model; scores are those of the method of that key with these options.
+    """
+
+    head_model: HeadModel
+    task: Task
+    n: int
+    folder: Path
+    fingerprint: str
+    method: str = "gradient"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def subject(self, strategy: Strategy, banks: str = "") -> Subject:
+        """The model as this strategy sees it; only heads of the named banks may go, of all if none is named."""
+        from pruning.strategies.strategy import ROLES
+        from pruning.strategies.subject import Subject, heads_of
+
+        return Subject(
+            self.head_model.grid,
+            heads_of(self.head_model.grid, self.head_model.removed, banks),
+            gone=self.head_model.removed,
+            scores=self.scores,
+            losses=self.losses,
+            gradients=self.gradients,
+            roles=self.roles() if ROLES in strategy.needs else {},
+        )
+
+    def scores(self, mask: HeadMask) -> Scores:
+        """The scores of the really smaller model, as the method gives them."""
+        from analysis.importance.method import method_of, score
+        from models.heads import HeadId
+        from pruning.surgery import without_heads
+
+        known = Measured(self.folder, self.fingerprint, self._evaluator.mark, "scores", self.method, dict(self.options))
+        if str(mask) not in known:
+            method = method_of(self.method)(**self.options)
+            left = without_heads(self.head_model, mask) if mask else self.head_model
+            values = score(method, left, self.task, SPLIT, self.n).values
+            known[str(mask)] = {str(head): value for head, value in values.items()}
+        return {HeadId.parse(head): value for head, value in known[str(mask)].items()}
+
+    def losses(self, masks: Sequence[HeadMask]) -> list[float]:
+        """The mean losses; those that are not known yet are computed together."""
+        known = Measured(self.folder, self.fingerprint, self._evaluator.mark, "loss")
+        found = {str(mask): known[str(mask)]["loss"] for mask in masks if str(mask) in known}
+        unknown = [mask for mask in masks if str(mask) not in found]
+        fresh = dict(zip(map(str, unknown), self._evaluator.losses(unknown), strict=True))
+        known.update({mask: {"loss": loss} for mask, loss in fresh.items()})
+        return [(found | fresh)[str(mask)] for mask in masks]
+
+    def gradients(self) -> Gradients:
+        """The derivatives of the loss of every example by every gate of the unpruned model."""
+        import numpy as np
+
+        from analysis.importance.gradient import gate_gradients
+
+        rows = [gate_gradients(self.head_model, self.task, batch) for batch in self._evaluator.batches]
+        return np.concatenate([row.detach().double().cpu().numpy() for row in rows])
+
+    def roles(self) -> dict[HeadId, list[str]]:
+        """The roles of every head that has any."""
+        from analysis.roles.choosing import chosen_sample
+        from analysis.roles.finding import roles_of
+
+        sample, _ = chosen_sample(self.head_model, N_ROLES, SPLIT)
+        found: dict[HeadId, list[str]] = {}
+        for key, findings in roles_of(self.head_model, sample).items():
+            for head, finding in findings.items():
+                if finding.verdict:
+                    found.setdefault(head, []).append(key)
+        return found
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        from pruning.evaluation import Evaluator
+
+        return Evaluator.of(self.head_model, self.task, SPLIT, self.n)

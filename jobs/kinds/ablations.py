@@ -1,0 +1,181 @@
+"""The tables of the sixteen-heads paper for any model."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+
+if TYPE_CHECKING:
+    from jobs.calibration import Calibration
+    from pruning.ablations import Effect, Judges
+    from pruning.evaluation import Evaluator
+    from pruning.point import Point
+    from tasks.task import Task
+
+DECIDED, REPORTED = "development", "test"
+
+
+@register
+@dataclass(frozen=True)
+class AblationsRun(Kind):
+    """Every head removed alone, every layer reduced to its best head, the same on a second data set, bank after bank.
+
+    The second data set is the test split of the task `second`; where none is named, of the task itself. Each bank is
+    pruned alone in the order of the scores of `method`, `step` apart, with `seeds` random orders beside. The points are
+    effects, then points of the curves with their `bank`.
+    """
+
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    second: str = ""
+    n: int | None = None
+    method: str = "gradient"
+    options: dict[str, Any] = field(default_factory=dict)
+    n_scoring: int = 128
+    step: float = 0.1
+    seeds: int = 5
+
+    key = "ablations"
+
+    @property
+    def title(self) -> str:
+        """The model and the size."""
+        return f"Ablations of {self.model}" + (f", {self.n} examples" if self.n else "")
+
+    def steps(self, bench: Bench) -> Steps:
+        """One step an effect or a point."""
+        from jobs.calibration import Calibration
+        from models.fingerprint import fingerprint
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        judges = self._judges(head_model, task)
+        calibration = Calibration(
+            head_model, task, self.n_scoring, bench.folder.parent, fingerprint(self.model), self.method, self.options
+        )
+        tables = yield from _tables(calibration, judges, bench.points, self._n_points(calibration))
+        done = [point for point in bench.points if "bank" in point]
+        curves = yield from self._curves(calibration, judges.development, done, len(tables))
+        return {
+            "task": task.title,
+            "metric": task.metrics[0].name,
+            "higher_is_better": task.higher_is_better,
+            "whole": {name: _estimate(judge) for name, judge in _named(judges).items()},
+            **_told(tables, judges),
+            "banks": curves,
+            "skipped": [str(row) for row in broken[:20]],
+        }
+
+    def _judges(self, head_model: Any, task: Task) -> Judges:
+        from pruning.ablations import Judges
+        from pruning.evaluation import Evaluator
+        from tasks.chosen import chosen_task
+
+        second = chosen_task(head_model, self.second)[0] if self.second else task
+        tests = [Evaluator.of(head_model, one, REPORTED, self.n) for one in (task, second)]
+        return Judges(Evaluator.of(head_model, task, DECIDED, self.n), *tests)
+
+    def _plans(self, calibration: Calibration) -> dict[str, tuple[Any, Any]]:
+        """For every bank what is swept of what."""
+        from pruning.strategies.score import ByScore
+        from pruning.sweep import Sweep
+
+        plan = Sweep(ByScore(), self.step, self.seeds)
+        banks = [bank.bank for bank in calibration.head_model.grid.banks]
+        subjects = {bank: calibration.subject(plan.strategy, bank) for bank in banks}
+        return {bank: (plan, subject) for bank, subject in subjects.items() if subject.heads}
+
+    def _n_points(self, calibration: Calibration) -> int:
+        plans = self._plans(calibration).values()
+        return sum(1 + (1 + self.seeds) * (len(plan.counts(subject)) - 1) for plan, subject in plans)
+
+    def _curves(
+        self, calibration: Calibration, evaluator: Evaluator, have: list[dict[str, Any]], n_before: int
+    ) -> Generator[Step, None, dict[str, Any]]:
+        """The curves of all banks, one after the other."""
+        from jobs.measured import Measured
+        from pruning.point import Point
+        from pruning.sweep import sweep
+
+        cache = Measured(calibration.folder, calibration.fingerprint, evaluator.mark, "point")
+        total, done = n_before + self._n_points(calibration), n_before + len(have)
+        curves = {}
+        for bank, (plan, subject) in self._plans(calibration).items():
+            points = [Point.from_json(point) for point in have if point["bank"] == bank]
+            for progress in sweep(evaluator, subject, plan, cache, tuple(points)):
+                if progress.point is not None:
+                    points.append(progress.point)
+                    done += 1
+                    yield Step(done, total, progress.point.to_json() | {"bank": bank})
+            curves[bank] = _curve(points, self.seeds)
+        return curves
+
+
+def _tables(
+    calibration: Calibration, judges: Judges, stored: list[dict[str, Any]], n_after: int
+) -> Generator[Step, None, list[Effect]]:
+    from jobs.measured import Measured
+    from pruning.ablations import Effect, effects
+
+    found = [Effect.from_json(point) for point in stored if "table" in point]
+    yield Step(len(stored), judges.total + n_after)
+    cache = Measured(calibration.folder, calibration.fingerprint, "effect")
+    for effect in effects(judges, cache, tuple(found)):
+        found.append(effect)
+        yield Step(len(found), judges.total + n_after, effect.to_json())
+    return found
+
+
+def _told(tables: list[Effect], judges: Judges) -> dict[str, Any]:
+    """The tables as plain values."""
+    from analysis.agreement import spearman
+    from models.heads import HeadId
+    from pruning.ablations import ALONE, CHOSEN, SECOND, best_heads, pearson
+
+    higher = judges.development.task.higher_is_better
+    by_table = {name: [one for one in tables if one.table == name] for name in (ALONE, CHOSEN, SECOND)}
+    reported = {one.head: one for one in by_table[CHOSEN]}
+    ranked = [{HeadId.parse(one.head): one.difference for one in by_table[name]} for name in (ALONE, SECOND)]
+    second = judges.second
+    return {
+        "alone": [one.to_json() for one in by_table[ALONE]],
+        "layers": [
+            {"head": one.head, DECIDED: one.to_json(), REPORTED: reported[one.head].to_json()}
+            for one in best_heads(tables, higher).values()
+        ],
+        "second": None
+        if second is None
+        else {
+            "task": second.task.title,
+            "split": second.split,
+            "alone": [one.to_json() for one in by_table[SECOND]],
+            "pearson": pearson(tables),
+            "spearman": spearman(*ranked),
+        },
+    }  # fmt: skip
+
+
+def _named(judges: Judges) -> dict[str, Evaluator]:
+    named = {DECIDED: judges.development, REPORTED: judges.test, "second": judges.second}
+    return {name: judge for name, judge in named.items() if judge is not None}
+
+
+def _estimate(judge: Evaluator) -> dict[str, Any]:
+    """The metric of the unpruned model."""
+    return asdict(judge.task.metrics[0].estimate(judge.outcomes(judge.unpruned)))
+
+
+def _curve(points: list[Point], seeds: int) -> dict[str, Any]:
+    from pruning.point import ORDER, first_worse
+
+    worse = first_worse(points)
+    return {
+        "first_worse": None if worse is None else worse.to_json(),
+        "points": [point.to_json() for point in points if point.series == ORDER],
+        "random": [[one.to_json() for one in points if one.series == f"random {seed}"] for seed in range(seeds)],
+    }

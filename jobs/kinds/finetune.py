@@ -1,0 +1,158 @@
+"""Trains a smaller model briefly, so that the heads that stay take over what the others did."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.run import LONG
+
+if TYPE_CHECKING:
+    from models.head_model import HeadModel
+    from pruning.finetune import FineTuning, Progress
+    from pruning.mask import HeadMask
+    from tasks.task import Task
+
+MODEL = "model"
+CHECKPOINT = "checkpoint.pt"
+SECONDS_BETWEEN_CHECKPOINTS = 20.0
+STARTS = {"plain": "as the heads leave it", "rescaled": "with the heads that stay rescaled by least squares"}
+N_REPAIR = 128
+"""Examples that scales are made from."""
+
+
+@register
+@dataclass(frozen=True)
+class FinetuneRun(Kind):
+    """The model without the masked heads, trained on calibration, stopped by development and reported on test.
+
+    The points tell loss, rate and metric on the way; the result is a folder beside them that loads as a model.
+    """
+
+    mask: str = ""
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    start: str = "plain"
+    training: dict[str, Any] = field(default_factory=dict)
+
+    key = "finetune"
+
+    @property
+    def title(self) -> str:
+        """The model and what is gone."""
+        gone = len(self.mask.split())
+        return f"Fine-tuning of {self.model} without {gone} {'head' if gone == 1 else 'heads'}"
+
+    @property
+    def lane(self) -> str:
+        """It takes minutes."""
+        return LONG
+
+    def steps(self, bench: Bench) -> Steps:
+        """A step a training step, from the last checkpoint on; what was told already is not told again."""
+        from pruning.finetune import save_state
+        from pruning.mask import HeadMask
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        mask = HeadMask.of(head_model.grid, self.mask)
+        tuning = self._tuning(bench, head_model, task, mask)
+        total, told = tuning.settings.steps, {point["step"] for point in bench.points}
+        yield Step(tuning.step, total)
+        for progress in tuning.history:
+            yield Step(progress.step, total, _point(progress, told))
+        saved = time.monotonic()
+        for progress in tuning.steps():
+            if progress.value is not None or time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                save_state(tuning.state(), bench.folder / CHECKPOINT)
+                saved = time.monotonic()
+            yield Step(progress.step, total, _point(progress, told))
+        bench.say("reporting on test")
+        tuned = _written(tuning, bench)
+        report = _report(head_model, mask, tuned, tuning)
+        (bench.folder / CHECKPOINT).unlink()
+        return {
+            "task": task.title,
+            "task_key": task.key,
+            "metric": task.metrics[0].name,
+            "higher_is_better": task.higher_is_better,
+            "folder": MODEL,
+            "parameters": tuned.n_parameters,
+            "parameters_dense": tuned.n_parameters_dense,
+            "steps": tuning.step,
+            "best_step": tuning.best_step,
+            "stopped_early": tuning.step < total,
+            "history": [asdict(progress) for progress in tuning.history],
+            "report": report,
+            "skipped": [str(row) for row in broken[:20]],
+        }
+
+    def _tuning(self, bench: Bench, head_model: HeadModel, task: Task, mask: HeadMask) -> FineTuning:
+        """The training at its start, or where the last checkpoint left it."""
+        from pruning.finetune import FineTuning, Settings, read_state
+        from pruning.rescaling import folded, repair
+        from pruning.surgery import without_heads
+
+        if self.start not in STARTS:
+            raise ValueError(f"no start {self.start!r}; allowed are {', '.join(STARTS)}")
+        try:
+            settings = Settings(**self.training)
+        except TypeError as error:
+            known = ", ".join(Settings.__dataclass_fields__)
+            raise ValueError(f"training settings {', '.join(self.training)}; known are {known}") from error
+        checkpoint = bench.folder / CHECKPOINT
+        if self.start == "plain" or checkpoint.exists():
+            smaller = without_heads(head_model, mask)
+        else:
+            bench.say("rescaling the heads that stay")
+            fits = repair(head_model, task, mask, N_REPAIR)
+            while True:
+                try:
+                    next(fits)
+                except StopIteration as end:
+                    smaller = folded(head_model, mask, end.value)
+                    break
+        tuning = FineTuning(smaller, task, settings)
+        if checkpoint.exists():
+            tuning.load(read_state(checkpoint))
+        return tuning
+
+
+def _point(progress: Progress, told: set[int]) -> dict[str, Any] | None:
+    """A point, unless there is nothing to tell or it was told before."""
+    if not progress.tells or progress.step in told:
+        return None
+    return asdict(progress)
+
+
+def _written(tuning: FineTuning, bench: Bench) -> HeadModel:
+    """The best model, written for `models.loading`."""
+    import shutil
+
+    from pruning.export import save_pruned
+
+    tuned = tuning.best()
+    shutil.rmtree(bench.folder / MODEL, ignore_errors=True)
+    save_pruned(tuned, bench.folder / MODEL)
+    return tuned
+
+
+def _report(head_model: HeadModel, mask: HeadMask, tuned: HeadModel, tuning: FineTuning) -> dict[str, Any]:
+    """The headline metric on test: of the unpruned model, without the heads, and after training."""
+    from models.gating import gated
+
+    task, n = tuning.task, tuning.settings.n_judged
+    with gated(head_model, mask.as_gates(head_model.device)):
+        pruned = task.outcomes(head_model, "test", n)
+    unpruned, after = (task.outcomes(model, "test", n) for model in (head_model, tuned))
+    estimates = {"unpruned": unpruned, "pruned": pruned, "tuned": after}
+    return {
+        "split": "test",
+        **{name: asdict(task.metrics[0].estimate(outcomes)) for name, outcomes in estimates.items()},
+        "gain": asdict(task.compare(pruned, after)),
+        "loss": asdict(task.compare(unpruned, after)),
+    }

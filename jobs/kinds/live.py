@@ -1,0 +1,87 @@
+"""How good a model is under a mask that a person edits: a quick estimate first, the whole split right after."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.run import QUESTION
+from models.fingerprint import file_fingerprint, fingerprint
+
+if TYPE_CHECKING:
+    from pruning.evaluation import Evaluator
+    from pruning.mask import HeadMask
+
+QUICK = 64
+"""Examples of the quick estimate."""
+
+
+@register
+@dataclass(frozen=True)
+class LiveQuestion(Kind):
+    """The headline metric of a mask, as a point; its one stored point is the quick estimate."""
+
+    mask: str = ""
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    split: str = "development"
+
+    key = "live"
+    kept = False
+
+    @property
+    def title(self) -> str:
+        """Not shown in any history."""
+        return f"{self.model} without {len(self.mask.split())} heads"
+
+    @property
+    def lane(self) -> str:
+        """Somebody waits for it."""
+        return QUESTION
+
+    def steps(self, bench: Bench) -> Steps:
+        """A step a batch, so that another mask need not wait for this one."""
+        from jobs.measured import Measured
+        from pruning.mask import HeadMask
+
+        quick, whole = self._evaluators(bench)
+        mask = HeadMask.of(whole.head_model.grid, self.mask)
+        known = Measured(bench.folder.parent, fingerprint(self.model), whole.mark, "point")
+        higher = {"higher_is_better": whole.task.higher_is_better}
+        yield Step(0, 1)
+        if str(mask) in known:
+            return known[str(mask)] | higher
+        if not bench.points and len(quick.batches) < len(whole.batches):
+            estimate = yield from _counted(quick, mask)
+            yield Step(0, 1, estimate)
+        known[str(mask)] = result = yield from _counted(whole, mask)
+        return result | higher
+
+    def _evaluators(self, bench: Bench) -> tuple[Evaluator, Evaluator]:
+        """One for the first examples and one for all, as long as the model stays in memory."""
+        from pruning.evaluation import Evaluator
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        memory: dict[Any, Any] = bench.models.beside(self.model)
+        columns = tuple(sorted(self.columns.items()))
+        judged = ("live", self.task, self.data, file_fingerprint(self.data), columns, self.split)
+        if judged not in memory:
+            task, _ = chosen_task(head_model, self.task, self.data, self.columns)
+            memory[judged] = tuple(Evaluator.of(head_model, task, self.split, n) for n in (QUICK, None))
+        found: tuple[Evaluator, Evaluator] = memory[judged]
+        return found
+
+
+def _counted(evaluator: Evaluator, mask: HeadMask) -> Generator[Step, None, dict[str, Any]]:
+    """The point, with a step a batch."""
+    steps = evaluator.point_steps(mask)
+    while True:
+        try:
+            done, total = next(steps)
+        except StopIteration as end:
+            return end.value.to_json()  # type: ignore[no-any-return]
+        yield Step(done, total)

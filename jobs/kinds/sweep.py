@@ -1,0 +1,91 @@
+"""Removes more and more heads by a strategy, and judges what is left at every step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+
+
+@register
+@dataclass(frozen=True)
+class SweepRun(Kind):
+    """A pruning curve with random orders beside it; the points are those of the curve, then of each order in turn.
+
+    `method` and its `options` give the scores that a strategy takes, from `n_scoring` calibration examples; `settings`
+    are options of the strategy. Only heads of `banks` go, all if none is named. `step` is the share of heads between
+    two points, 0 for one head at a time. Every point is shared with other runs by jobs/measured.py.
+    """
+
+    strategy: str = "score"
+    method: str = "gradient"
+    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    banks: str = ""
+    step: float = 0.05
+    seeds: int = 5
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    split: str = "development"
+    n: int | None = None
+    n_scoring: int = 128
+
+    key = "sweep"
+    command_name = "sweep"
+
+    @property
+    def title(self) -> str:
+        """The strategy and what it goes by."""
+        return (
+            f"Pruning of {self.banks + ' heads of ' if self.banks else ''}{self.model}: {self.strategy}, {self.method}"
+        )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Settings of the strategy are arguments of their own."""
+        given = super().arguments
+        return {"option": given.pop("options"), **given.pop("settings")} | given
+
+    def steps(self, bench: Bench) -> Steps:
+        """One step a point, and one wherever the search for the next can be left."""
+        from jobs.calibration import Calibration
+        from jobs.measured import Measured
+        from models.fingerprint import fingerprint
+        from pruning.evaluation import Evaluator
+        from pruning.point import Point, first_worse
+        from pruning.strategies.strategy import strategy_with
+        from pruning.sweep import Sweep, removal_order, sweep
+        from tasks.chosen import chosen_task
+
+        plan = Sweep(strategy_with(self.strategy, self.settings), self.step, self.seeds)
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        evaluator = Evaluator.of(head_model, task, self.split, self.n)
+        folder, mark = bench.folder.parent, fingerprint(self.model)
+        calibration = Calibration(head_model, task, self.n_scoring, folder, mark, self.method, self.options)
+        subject = calibration.subject(plan.strategy, self.banks)
+        points = [Point.from_json(point) for point in bench.points]
+        cache = Measured(folder, mark, evaluator.mark, "point")
+        for progress in sweep(evaluator, subject, plan, cache, tuple(points)):
+            if progress.point is not None:
+                points.append(progress.point)
+            record = None if progress.point is None else progress.point.to_json()
+            yield Step(progress.done, progress.total, record)
+        worse = first_worse(points)
+        order = removal_order(head_model.grid, plan.strategy, subject, points)
+        return {
+            "task": task.title,
+            "metric": points[0].metric,
+            "higher_is_better": task.higher_is_better,
+            "split": self.split,
+            "n": points[0].n,
+            "order": [str(head) for head in order],
+            "first_worse": None if worse is None else worse.to_json(),
+            "points": [point.to_json() for point in points if point.series == "order"],
+            "random": [
+                [point.to_json() for point in points if point.series == f"random {seed}"] for seed in range(self.seeds)
+            ],
+            "skipped": [str(row) for row in broken[:20]],
+        }

@@ -1,0 +1,180 @@
+"""Switch heads off and watch what the model loses; let sweeps and budgets find what can go; take the rest home."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from analysis.importance.scores import Scores
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import QUICK, ImportanceRun
+from jobs.kinds.methods import MethodsQuestion, code_mark
+from models.heads import HeadGrid, HeadId
+from ui.asking import answered, store
+from ui.breaks_card import show_breaks
+from ui.budget_card import show_budget
+from ui.choice import Choice
+from ui.download_card import show_download
+from ui.head_grid import GridLook, edit_mask, legend_html
+from ui.lab_masks import Lab
+from ui.live_metric import ask, measured, point_of, tiles_html, unpruned
+from ui.mask_link import short_mask
+from ui.presets import show_presets
+from ui.remembered import show_remembered
+from ui.shell import begin_page, one_sentence, theme
+from ui.speed_card import show_speed
+from ui.sweep_card import show_sweeps, sweep_form, sweeps_of
+
+USUAL = ("gradient", "lrp", "confidence", "ablation")
+EDITING, CURVES, MORE = "lab-mask", "lab-curves", "lab-more"
+"""The parts of the page that run by themselves."""
+
+
+def refresh() -> None:
+    """Runs every part that shows the mask, and nothing else."""
+    st.rerun([EDITING, CURVES, MORE])
+
+
+@st.fragment(key=EDITING)
+def show_mask(lab: Lab, methods: dict[str, str]) -> None:
+    """The numbers, the grid to edit, and the presets."""
+    tiles = st.empty()
+    with st.container(border=True):
+        row = st.container(horizontal=True, vertical_alignment="bottom")
+        method = row.selectbox(
+            "Coloured by", list(methods), format_func=methods.__getitem__, key="lab-method", width=230
+        )
+        masks = lab.history
+        for icon, way, help_text, possible in (
+            (":material/undo:", "undone", "Undo", masks.before),
+            (":material/redo:", "redone", "Redo", masks.after),
+        ):
+            row.button(
+                "", icon=icon, key=f"lab-{way}", help=help_text, on_click=lab.go, args=(way, refresh),
+                disabled=not possible,
+            )  # fmt: skip
+        row.button(
+            "Restore all", key="lab-reset", on_click=lab.put, args=(frozenset(), refresh), disabled=not masks.mask
+        )
+        with row.popover("Share", icon=":material/link:"):
+            st.caption("This link opens the page with this model and this mask.")
+            st.code(f"{page_address()}?{urlencode(lab.choice.link | {'mask': short_mask(lab.grid, lab.mask)})}")
+        scores = scores_of(lab, method)
+        look = replace(GridLook.of_scores(scores), removed=lab.removed)
+        edit = edit_mask(lab.grid, look, key=f"lab-grid-{lab.choice.model}", edit=masks.edit, on_change=refresh)
+        lab.keep(masks.edited(edit))
+        st.html(legend_html(theme()))
+        show_presets(lab, scores, refresh)
+    with tiles.container(), one_sentence():
+        show_numbers(lab)
+
+
+def page_address() -> str:
+    """Where this page is, without what it was asked."""
+    return (st.context.url or "").partition("?")[0]
+
+
+def scores_of(lab: Lab, method: str) -> dict[HeadId, float]:
+    """The scores that colour the grid, once they are there."""
+    with one_sentence():
+        run = answered(ImportanceRun(lab.choice.model, method=method, **lab.choice.judged))
+        return dict(Scores.from_json(run.result).values) if run is not None else {}
+    return {}
+
+
+def show_numbers(lab: Lab) -> None:
+    """What the mask keeps; the metric comes in two steps, and this part runs again until both are there."""
+    run, full = ask(lab.choice, lab.spelt), unpruned(lab.choice)
+    heads = len(lab.grid) - len(lab.removed) - len(lab.mask), len(lab.grid) - len(lab.removed)
+    pending = not (run.ended and full.ended)
+    if pending:
+        wait_for_numbers(lab, heads)
+    else:
+        st.html(tiles_html(point_of(run), point_of(full), heads))
+
+
+@st.fragment(run_every=0.3)
+def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
+    """The numbers as they come."""
+    run, full = ask(lab.choice, lab.spelt), unpruned(lab.choice)
+    st.html(tiles_html(point_of(run), point_of(full), heads))
+    if run.ended and full.ended:
+        st.rerun()
+
+
+@st.fragment(key=CURVES, run_every=1.0)
+def show_curves(lab: Lab, methods: dict[str, str]) -> None:
+    """Sweeps, with the place of the mask in them."""
+    runs = sweeps_of(store(), lab.choice)
+    banks = [bank.bank for bank in lab.grid.banks]
+    if not runs:
+        st.html(
+            '<h2 class="hl-card-title">Let a sweep show what can go</h2>'
+            '<p class="hl-source">It removes more and more heads, judges what is left at every step, and draws five '
+            "random orders beside it. You can go on editing meanwhile.</p>"
+        )
+        sweep_form(lab.choice, methods, banks)
+        return
+    with one_sentence():
+        show_sweeps(runs, here(lab))
+    with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
+        sweep_form(lab.choice, methods, banks)
+
+
+def here(lab: Lab) -> dict[str, Any]:
+    """The mask as a point, with its metric if that is known."""
+    return measured(lab.choice, lab.spelt) or {"removed": len(lab.mask), "metric": ""}
+
+
+@st.fragment(key=MORE)
+def show_more(lab: Lab, methods: dict[str, str]) -> None:
+    """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
+    breaks, budget, masks, speed, home = st.tabs(
+        ["What breaks", "Budget", "Masks put aside", "Speed", "Take it home"],
+        key="lab-tab",
+        on_change="rerun",
+        bind="query-params",
+    )
+    for tab, show in (
+        (breaks, show_breaks),
+        (budget, lambda one: show_budget(one, methods, refresh)),
+        (masks, lambda one: show_remembered(one, refresh)),
+        (speed, show_speed),
+        (home, lambda one: show_download(one.choice, one.spelt)),
+    ):
+        if tab.open:
+            with tab, one_sentence():
+                show(lab)
+
+
+def usual_first(methods: Collection[str]) -> list[str]:
+    """The keys of the methods, those that most people want first."""
+    return sorted(methods, key=lambda key: (USUAL.index(key) if key in USUAL else len(USUAL), key))
+
+
+def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
+    """The grid and its numbers beside the curves; what else can be asked of the mask below."""
+    grid = HeadGrid.from_json(facts["grid"])
+    lab = Lab.open(choice, grid, grid.parse(facts["removed"]))
+    ready = {key: methods[key]["title"] for key in usual_first(methods) if not methods[key]["needs_run"]}
+    quick = {key: title for key, title in ready.items() if key in QUICK}
+    left, right = st.columns([1.15, 1])
+    with left:
+        show_mask(lab, quick)
+    with right.container(border=True, height="stretch"):
+        show_curves(lab, ready)
+    with st.container(border=True):
+        show_more(lab, quick)
+
+
+choice = begin_page(
+    "Prune Lab",
+    "Switch attention heads off and watch what the model loses. Click a head, drag a box, or use arrow keys and Space.",
+)
+with one_sentence():
+    listed = answered(MethodsQuestion("", code_mark()))
+    asked = answered(FactsQuestion(choice.model)) if listed is not None else None
+    if asked is not None:
+        show_page(choice, asked.result, {method["key"]: method for method in listed.result["methods"]})

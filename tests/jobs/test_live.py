@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobs.client import run_here
+from jobs.kind import Bench
+from jobs.kinds.export import ExportRun
+from jobs.kinds.live import QUICK, LiveQuestion
+from jobs.kinds.sweep import SweepRun
+from jobs.measured import Measured
+from jobs.model_shelf import ModelShelf
+from jobs.run import FAILED
+from jobs.store import Store
+from models.gating import gated
+from models.loading import load
+from pruning.export import load_pruned
+from pruning.mask import HeadMask
+from tasks.chosen import chosen_task
+
+MASK = "encoder.0.1 encoder.2.3 encoder.5.0"
+
+
+@pytest.fixture(scope="module")
+def shelf() -> ModelShelf:
+    return ModelShelf()
+
+
+def bench(folder: Path, shelf: ModelShelf) -> Bench:
+    return Bench(shelf, folder / "run", [], lambda _: None)
+
+
+def followed(question: LiveQuestion, given: Bench) -> tuple[list, dict]:
+    steps, seen = question.steps(given), []
+    while True:
+        try:
+            seen.append(next(steps))
+        except StopIteration as end:
+            return seen, end.value
+
+
+def test_a_quick_estimate_comes_first_and_the_whole_split_equals_a_plain_evaluation(
+    tmp_path: Path, shelf: ModelShelf
+) -> None:
+    seen, result = followed(LiveQuestion("reader", MASK), bench(tmp_path, shelf))
+    (quick,) = [step.point for step in seen if step.point is not None]
+    head_model = load("reader")
+    task, _ = chosen_task(head_model)
+    with gated(head_model, HeadMask.of(head_model.grid, MASK).as_gates()):
+        whole = task.estimates(task.outcomes(head_model, "development"))[0]
+        first = task.estimates(task.outcomes(head_model, "development", QUICK))[0]
+    assert (quick["n"], quick["value"]) == (QUICK, first.value)
+    assert [result[name] for name in ("n", "value", "low", "high")] == [whole.n, whole.value, whole.low, whole.high]
+    assert result["removed"] == 3
+    assert result["higher_is_better"] is True
+
+
+def test_what_was_measured_before_is_not_measured_again(tmp_path: Path, shelf: ModelShelf) -> None:
+    given = bench(tmp_path, shelf)
+    _, first = followed(LiveQuestion("looker", MASK), given)
+    shelf.beside("looker").clear()
+    seen, second = followed(LiveQuestion("looker", MASK), given)
+    assert second == first
+    assert [step.point for step in seen] == [None]
+
+
+def test_a_sweep_and_a_live_question_share_what_they_measure(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run_here(store, LiveQuestion("looker"))
+    assert _n_measured(tmp_path) == 1
+    sweep = run_here(store, SweepRun("looker", step=0.5, seeds=5, n_scoring=8))
+    assert sweep.result is not None, sweep.message
+    assert _n_measured(tmp_path) == 1 + 6 + 1 + 1  # unpruned, half of the heads in six orders, none left; the scores
+
+
+def _n_measured(folder: Path) -> int:
+    import sqlite3
+
+    with sqlite3.connect(Measured(folder).path) as connection:
+        return int(connection.execute("SELECT count(*) FROM measured").fetchone()[0])
+
+
+def test_a_mask_of_another_model_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    run = run_here(Store(tmp_path), LiveQuestion("looker", "cross.0.0"))
+    assert run.state == FAILED
+    assert "no head cross.0.0" in run.message
+
+
+def test_an_export_run_packs_a_model_that_loads_and_computes_as_proved(tmp_path: Path) -> None:
+    import zipfile
+
+    run = run_here(Store(tmp_path), ExportRun("looker", MASK))
+    assert run.result is not None, run.message
+    assert run.result["proof"]["equal"] is True
+    with zipfile.ZipFile(run.folder / run.result["file"]) as packed:
+        packed.extractall(tmp_path / "unpacked")
+    assert str(HeadMask(load("looker").grid, load_pruned(tmp_path / "unpacked").removed)) == MASK
+    assert sorted(path.name for path in run.folder.iterdir()) == ["model.zip"]
+
+
+def test_an_export_of_everything_is_refused(tmp_path: Path) -> None:
+    run = run_here(Store(tmp_path), ExportRun("looker", ""))
+    assert run.state == FAILED
+    assert "nothing to remove" in run.message

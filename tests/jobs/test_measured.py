@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from jobs.measured import Measured
+
+
+def test_what_was_put_is_there_for_everybody_who_asks_about_the_same(tmp_path: Path) -> None:
+    measured = Measured(tmp_path, "model", "task", {"b": 1, "a": 2})
+    measured["encoder.0.1"] = {"value": 0.1 + 0.2, "p": None}
+    measured[""] = {"value": float("inf")}
+    again = Measured(tmp_path, "model", "task", {"a": 2, "b": 1})
+    assert dict(again) == {"": {"value": float("inf")}, "encoder.0.1": {"value": 0.30000000000000004, "p": None}}
+    assert (len(again), "encoder.0.1" in again, "encoder.0.2" in again) == (2, True, False)
+
+
+def test_other_models_and_tasks_are_kept_apart(tmp_path: Path) -> None:
+    Measured(tmp_path, "model", "task")["encoder.0.1"] = {"value": 1}
+    for about in (("model", "other"), ("other", "task"), ("model",), ("model", "task", None)):
+        assert not Measured(tmp_path, *about)
+
+
+def test_an_older_edition_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Measured(tmp_path, "model")["encoder.0.1"] = {"value": 1}
+    monkeypatch.setattr("jobs.measured.EDITION", 2)
+    assert not Measured(tmp_path, "model")
+
+
+def test_a_record_can_be_written_anew_and_forgotten(tmp_path: Path) -> None:
+    measured = Measured(tmp_path, "model")
+    measured["encoder.0.1"] = {"value": 1}
+    measured["encoder.0.1"] = {"value": 2}
+    assert measured["encoder.0.1"] == {"value": 2}
+    del measured["encoder.0.1"]
+    assert measured.get("encoder.0.1") is None
+    with pytest.raises(KeyError, match=r"nothing was measured without encoder\.0\.1"):
+        measured["encoder.0.1"]
+    with pytest.raises(KeyError, match="nothing was measured without no head"):
+        del measured[""]
+
+
+def test_several_records_are_written_together_or_not_at_all(tmp_path: Path) -> None:
+    measured = Measured(tmp_path, "model")
+    with pytest.raises(TypeError):
+        measured.update({"encoder.0.1": {"value": 1}, "encoder.0.2": {"value": object()}})
+    assert not measured
+    measured.update({"encoder.0.1": {"value": 1}, "encoder.0.2": {"value": 2}})
+    assert len(measured) == 2
+
+
+def test_many_write_at_once(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        for head in range(10):
+            Measured(tmp_path, "model")[f"encoder.{number}.{head}"] = {"value": head}
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(Measured(tmp_path, "model")) == 40

@@ -1,0 +1,71 @@
+"""The command that a run names must ask for that very run."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cli
+from jobs.kind import Kind
+from jobs.kinds.budget import BudgetRun
+from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.export import ExportRun
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.roles import RolesRun
+from jobs.kinds.speed import SpeedRun
+from jobs.kinds.sweep import SweepRun
+
+OWN = {"data": "/tmp/my data.tsv", "columns": {"text": "a b", "label": "c"}}
+RUNS: list[Kind] = [
+    ImportanceRun("looker"),
+    ImportanceRun("reader", method="gradient", options={"estimator": "token"}, n=64, split="development", **OWN),
+    SweepRun("looker"),
+    SweepRun("translator", strategy="score", settings={"scope": "layer", "at_least": 1}, banks="encoder", step=0.0),
+    SweepRun("reader", strategy="random", settings={"seed": 3}, seeds=0, n=50, n_scoring=32),
+    SpeedRun("looker", "encoder.0.1 encoder.2.3", [1, 16], [128]),
+    BudgetRun("reader", ["accuracy within 1 point", "at most 40 % of attention parameters"], banks="encoder"),
+    RolesRun("reader", data="/tmp/my trees.conllu", n=200),
+]
+
+
+@pytest.mark.parametrize("kind", RUNS, ids=lambda kind: kind.title)
+def test_the_command_of_a_run_asks_for_that_run(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_HOME", str(tmp_path))
+    seen: list[Kind] = []
+
+    def note(store: Any, asked: Kind, *rest: Any) -> None:
+        del store, rest
+        seen.append(asked)
+        raise ValueError("asked")
+
+    monkeypatch.setattr("jobs.client.run_here", note)
+    words = shlex.split(kind.command)
+    assert words[:2] == ["python", "cli.py"]
+    cli.main(words[2:])
+    assert seen == [kind]
+
+
+def test_another_run_has_another_command() -> None:
+    commands = {kind.command for kind in RUNS}
+    assert len(commands) == len(RUNS)
+    assert replace(RUNS[0], n=7).command != RUNS[0].command  # type: ignore[type-var]
+
+
+def test_an_evaluation_and_an_export_name_the_mask() -> None:
+    assert EvaluationRun("looker", "encoder.0.1 encoder.0.2", n=20).command == (
+        "python cli.py evaluate looker --mask 'encoder.0.1 encoder.0.2' --split development --n 20"
+    )
+    assert "--heads 'encoder.0.1 encoder.0.2' --format onnx --out smaller" in (
+        ExportRun("looker", "encoder.0.1 encoder.0.2", "onnx").command
+    )
+
+
+def test_a_question_has_no_command() -> None:
+    assert FactsQuestion("looker").command == ""

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.importance.method import method_of, score
+from jobs.calibration import Calibration
+from jobs.client import run_here
+from jobs.kind import Bench
+from jobs.kinds.sweep import SweepRun
+from jobs.model_shelf import ModelShelf
+from jobs.run import DONE, FAILED
+from jobs.store import Store
+from models.heads import HeadId
+from models.loading import load
+from pruning.evaluation import Evaluator
+from pruning.mask import HeadMask
+from pruning.strategies.role import ByRole
+from pruning.strategies.score import ByScore
+from pruning.surgery import without_heads
+from tasks.catalog import task
+
+SHELF = ModelShelf()
+SMALL: dict[str, Any] = {"step": 0.5, "n": 20, "n_scoring": 4}
+
+
+def points_and_result(kind: SweepRun, folder: Path, points: list[Any], stop: int | None = None) -> tuple[Any, Any]:
+    """What a worker keeps of a run that is killed after so many steps, or that ends."""
+    (folder / "run").mkdir(parents=True, exist_ok=True)
+    kept, steps = list(points), kind.steps(Bench(SHELF, folder / "run", list(points), lambda _: None))
+    number = 0
+    while stop is None or number < stop:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            return kept, end.value
+        number += 1
+        if step.point is not None:
+            kept.append(step.point)
+    steps.close()
+    return kept, None
+
+
+@pytest.mark.parametrize("strategy", ["score", "iterative", "lazy-greedy", "fisher"])
+def test_a_run_that_is_killed_at_any_step_ends_with_the_same_result(strategy: str, tmp_path: Path) -> None:
+    kind = SweepRun("looker", strategy=strategy, **SMALL)
+    whole, expected = points_and_result(kind, tmp_path / "whole", [])
+    assert len(whole) == 3 + 5 * 2
+    assert expected["points"] == whole[:3]
+    for stops in ([1, 8], [4, 30]):
+        kept, folder = [], tmp_path / str(stops)
+        for stop in stops:
+            kept, _ = points_and_result(kind, folder, kept, stop)
+        points, result = points_and_result(kind, folder, kept)
+        assert (points, result) == (whole, expected)
+
+
+def test_the_result_is_what_the_contract_says(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = run_here(store, SweepRun("looker", **SMALL))
+    assert run.state == DONE
+    found = run.result
+    assert found is not None
+    assert {name: found[name] for name in ("task", "metric", "higher_is_better", "split", "n")} == {
+        "task": "Handwritten digits",
+        "metric": "top-1 accuracy",
+        "higher_is_better": True,
+        "split": "development",
+        "n": 20,
+    }
+    assert [point["removed"] for point in found["points"]] == [0, 18, 36]
+    assert [[point["removed"] for point in one] for one in found["random"]] == [[18, 36]] * 5
+    assert list(found["points"][0]) == [
+        "removed", "mask", "metric", "value", "low", "high", "n", "loss", "parameters", "flops", "p", "worse", "series",
+    ]  # fmt: skip
+    assert found["first_worse"] in [None, *found["points"]]
+    assert found["points"][1]["mask"].split() == sorted(found["order"][:18])
+    assert len(found["order"]) == 36
+    assert run.share == 1
+    assert store.points(run.id) == [
+        *found["points"],
+        *(one for row in zip(*found["random"], strict=True) for one in row),
+    ]
+
+
+def test_two_runs_that_meet_share_their_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+    point_of = Evaluator.point
+    monkeypatch.setattr(Evaluator, "point", lambda self, mask: measured.append(str(mask)) or point_of(self, mask))
+    store = Store(tmp_path)
+    run_here(store, SweepRun("looker", **SMALL))
+    n = len(measured)
+    assert n == 2 + 6, "the unpruned model and the one without heads are the same for all"
+    run_here(store, SweepRun("looker", strategy="reverse", **SMALL))
+    assert len(measured) == n + 1, "all but the curve is known"
+    run_here(store, SweepRun("looker", **SMALL | {"n": 10}))
+    assert len(measured) == 2 * n + 1, "other examples are another thing"
+
+
+def test_scores_are_those_of_the_smaller_model_and_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looker, digits = load("looker"), task("digits")
+    calibration = Calibration(looker, digits, 8, tmp_path, "mark", "gradient", {"scale": "layer"})
+    mask = HeadMask.of(looker.grid, "encoder.0.0 encoder.3.2")
+    expected = score(method_of("gradient")(scale="layer"), without_heads(looker, mask), digits, n=8).values
+    assert calibration.scores(mask) == expected
+    assert calibration.scores(HeadMask(looker.grid)) != expected
+    monkeypatch.setattr("analysis.importance.method.score", None)
+    assert Calibration(looker, digits, 8, tmp_path, "mark", "gradient", {"scale": "layer"}).scores(mask) == expected
+
+
+def test_losses_are_those_of_calibration_and_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looker, digits = load("looker"), task("digits")
+    masks = [HeadMask(looker.grid).prune(head) for head in looker.grid.heads[:5]]
+    expected = [Evaluator.of(looker, digits, "calibration", 8).loss(mask) for mask in masks]
+    calibration = Calibration(looker, digits, 8, tmp_path, "mark")
+    assert calibration.losses(masks[:2]) == pytest.approx(expected[:2])
+    asked: list[int] = []
+    losses_of = Evaluator.losses
+    monkeypatch.setattr(Evaluator, "losses", lambda self, some: asked.append(len(some)) or losses_of(self, some))
+    again = Calibration(looker, digits, 8, tmp_path, "mark")
+    assert again.losses(masks) == pytest.approx(expected)
+    assert asked == [3]
+
+
+def test_roles_and_banks_reach_the_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looker, digits = load("looker"), task("digits")
+    calibration = Calibration(looker, digits, 8, tmp_path, "mark")
+    monkeypatch.setattr(Calibration, "roles", lambda _: {HeadId("encoder", 4, 4): ["broad"]})
+    assert calibration.subject(ByScore()).roles == {}
+    assert ByRole(first="broad").order(calibration.subject(ByRole()))[0] == HeadId("encoder", 4, 4)
+    with pytest.raises(KeyError, match="no bank 'cross'; this model has: encoder"):
+        calibration.subject(ByScore(), "cross")
+
+
+def test_gradients_are_those_of_every_example(tmp_path: Path) -> None:
+    looker, digits = load("looker"), task("digits")
+    gradients = Calibration(looker, digits, 8, tmp_path, "mark").gradients()
+    squares = score(method_of("fisher")(), looker, digits, n=8).values
+    assert gradients.shape == (8, 36)
+    assert (gradients**2).mean(axis=0).tolist() == pytest.approx(list(squares.values()), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"strategy": "best"}, "no strategy 'best'; known: fisher, "),
+        ({"seeds": 2}, "2 random orders; at least 5 are needed"),
+        ({"banks": "cross"}, "no bank 'cross'; this model has: encoder"),
+        ({"settings": {"at_least": 6}}, "none of the 36 heads can go under these settings"),
+    ],
+)
+def test_bad_input_fails_with_one_sentence(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+    run = run_here(Store(tmp_path), SweepRun("looker", **SMALL | settings))
+    assert run.state == FAILED
+    assert message in run.message
