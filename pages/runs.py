@@ -10,11 +10,11 @@ from jobs.client import submit
 from jobs.kind import kind_of
 from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
 from ui.asking import store
-from ui.compared_runs import Compared, compared, has_curve, spared, timed, timing_of
+from ui.compared_runs import Compared, compared, has_curve, timed, timing_of
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
 from ui.report import Reported, csv_rows, report_html
-from ui.run_facts import headline, record_facts
+from ui.run_facts import headline, record_facts, spared
 from ui.shell import begin_page, one_sentence, theme
 from ui.sweep_card import split_points
 
@@ -30,7 +30,6 @@ def table(runs: list[Run], now: float) -> pd.DataFrame:
             "Run": [run.title for run in runs],
             "State": [run.state if run.ended else f"{100 * run.share:.0f} %" for run in runs],
             "Result": [headline(run) for run in runs],
-            "Heads that can go": [spared(curves[run.id]) if run.id in curves else None for run in runs],
             "Curve": [[point["value"] for point in curves.get(run.id, ())] for run in runs],
             "Took": [duration(run.seconds(now)) if run.started else "" for run in runs],
             "Asked": [pd.Timestamp(run.created, unit="s", tz="UTC") for run in runs],
@@ -176,9 +175,10 @@ def show_runs() -> None:
             height="content" if len(runs) < 14 else 560,
             column_config={
                 "State": st.column_config.TextColumn(width=70),
-                "Heads that can go": st.column_config.NumberColumn(width=110, help="before it is significantly worse"),
-                "Curve": st.column_config.LineChartColumn(width=130),
-                "Took": st.column_config.TextColumn(width=60),
+                "Run": st.column_config.TextColumn(width=270),
+                "Result": st.column_config.TextColumn(width=220),
+                "Curve": st.column_config.LineChartColumn(width=110),
+                "Took": st.column_config.TextColumn(width=56),
                 "Asked": st.column_config.DatetimeColumn(format="distance"),
             },
         )

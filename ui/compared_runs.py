@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from jobs.kinds.speed import SpeedRun
 from jobs.kinds.sweep import SweepRun
@@ -62,12 +61,6 @@ def compared(store: Store, runs: Sequence[Run]) -> Compared:
 def _alike(first: Run, curve: Curve, run: Run, order: Sequence[Point]) -> bool:
     same = all(first.spec[name] == run.spec[name] for name in ("split", "n", "task", "data"))
     return same and first.fingerprint == run.fingerprint and curve.points[0]["metric"] == order[0]["metric"]
-
-
-def spared(points: Sequence[dict[str, Any]]) -> int:
-    """How many heads go before the first point that is significantly worse."""
-    worse = next((point["removed"] for point in points if point["worse"]), None)
-    return max((point["removed"] for point in points if worse is None or point["removed"] < worse), default=0)
 
 
 def timing_of(model: str, mask: str) -> SpeedRun:

@@ -12,11 +12,11 @@ import plotly.io
 from plotly.offline import get_plotlyjs
 
 from jobs.run import Run, duration
-from ui.compared_runs import Compared, spared
+from ui.compared_runs import Compared
 from ui.curves import PARAMETERS, Chart, pareto_chart, pruning_chart
 from ui.metric_text import point_text
 from ui.palette import css_variables
-from ui.run_facts import headline, record_facts
+from ui.run_facts import headline, record_facts, spared
 
 STYLE = """
 :root { color-scheme: light; }

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from jobs.run import Run
+from ui.metric_text import point_text
 
 
 def headline(run: Run) -> str:
     """The result in a few words; a run that is not done says why, if it can."""
     result = run.result or {}
     if "metrics" in result:
-        first = result["metrics"][0]
-        return f"{first['metric']} {first['value']:.4g} ({first['low']:.4g} to {first['high']:.4g})"
+        return f"{result['metrics'][0]['metric']} {point_text(result['metrics'][0])}"
     if "scores" in result:
         scores = result["scores"]
         return f"most important: {max(scores, key=scores.__getitem__)}"
-    return run.message
+    if "random" in result:
+        return f"{spared(result['points'])} of {len(result['order'])} heads can go"
+    if "proof" in result:
+        return f"equal to the mask to {result['proof']['max_difference']:.0e}"
+    return str(result.get("sentence") or run.message)
+
+
+def spared(points: Sequence[dict[str, Any]]) -> int:
+    """How many heads go before the first point that is significantly worse."""
+    worse = next((point["removed"] for point in points if point["worse"]), None)
+    return max((point["removed"] for point in points if worse is None or point["removed"] < worse), default=0)
 
 
 def record_facts(run: Run) -> dict[str, str]:

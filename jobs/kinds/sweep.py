@@ -37,10 +37,9 @@ class SweepRun(Kind):
 
     @property
     def title(self) -> str:
-        """The strategy and what it goes by."""
-        return (
-            f"Pruning of {self.banks + ' heads of ' if self.banks else ''}{self.model}: {self.strategy}, {self.method}"
-        )
+        """The model, what goes first, and where."""
+        order = self.method if self.strategy == "score" else f"{self.strategy}, {self.method}"
+        return f"Sweep of {self.model}: {order}" + (f", {self.banks} heads only" if self.banks else "")
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.sweep import SweepRun
 from jobs.run import DONE, Run
 from jobs.store import Store
-from ui.compared_runs import Compared, compared, spared
+from ui.compared_runs import Compared, compared
 from ui.report import Reported, csv_rows, report_html
+from ui.run_facts import spared
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
