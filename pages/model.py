@@ -17,7 +17,7 @@ from ui.asking import answered
 from ui.choice import Choice, attention_link, head_in_link
 from ui.data_form import data_form
 from ui.findings import findings_html, head_line
-from ui.head_card import show_head_card
+from ui.head_card import let_go, show_closing, show_head_card
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
 from ui.shell import begin_page, one_sentence, theme
@@ -59,7 +59,7 @@ def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId 
     look = replace(GridLook.of_scores(scores), removed=grid.parse(facts["removed"]))
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
     if selected is None:
-        close_card()
+        let_go()
     else:
         st.query_params["head"] = str(selected)
     if scores:
@@ -148,11 +148,6 @@ def choose_typed(choice: Choice) -> None:
         choice.with_model(name).put()
 
 
-def close_card() -> None:
-    """Lets go of the head."""
-    st.query_params.pop("head", None)
-
-
 def show_beside(choice: Choice) -> DeltaGenerator:
     """A card for what the model is, which is given, and one that loads another."""
     facts_card = st.container(border=True)
@@ -182,5 +177,5 @@ with left.container(border=True, height="stretch"), one_sentence():
             st.rerun()
         if head is not None:
             with beside, one_sentence():
+                show_closing()
                 show_head_card(choice, asked.result, grid, head)
-                st.button("Close the card", key="close-card", on_click=close_card, icon=":material/close:")

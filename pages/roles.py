@@ -17,7 +17,7 @@ from jobs.uploads import keep
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.choice import Choice, head_in_link
-from ui.head_card import known_scores, method_titles, show_head_card, show_offsets
+from ui.head_card import known_scores, method_titles, show_closing, show_head_card, show_offsets
 from ui.head_grid import select_head
 from ui.offering import soon
 from ui.role_charts import role_bars
@@ -255,6 +255,7 @@ def show_page(choice: Choice, facts: dict[str, Any], run: Run) -> None:
     else:
         st.query_params["head"] = str(selected)
         with right.container(border=True, height="stretch", key="head-card"), one_sentence():
+            show_closing()
             show_head_card(choice, facts, grid, selected)
         first = second = left
     with first.container(border=True, height="stretch" if selected is None else "content", key="relation-card"):

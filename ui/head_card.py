@@ -60,6 +60,16 @@ def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: 
     st.page_link(ATTENTION.file, label="See its attention", icon=ATTENTION.icon, query_params=link)
 
 
+def show_closing() -> None:
+    """A button that lets go of the head, for pages that show something else without one."""
+    st.button("Close the card", key="close-card", on_click=let_go, icon=":material/close:", type="tertiary")
+
+
+def let_go() -> None:
+    """Takes the head out of the link."""
+    st.query_params.pop("head", None)
+
+
 def known_scores(choice: Choice) -> dict[str, Run]:
     """By method, the run of it that was computed for this choice: with usual options, and with most examples."""
     best: dict[str, Run] = {}

@@ -19,6 +19,7 @@ IMPORTANCE = PageEntry("pages/importance.py", "Importance", ":material/grid_on:"
 ROLES = PageEntry("pages/roles.py", "Roles", ":material/category:")
 ATTENTION = PageEntry("pages/attention.py", "Attention", ":material/visibility:")
 PRUNE_LAB = PageEntry("pages/prune_lab.py", "Prune Lab", ":material/content_cut:")
+LEARN = PageEntry("pages/learn.py", "Learn", ":material/school:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, RUNS)}
+SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, RUNS)}

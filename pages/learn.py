@@ -1,0 +1,280 @@
+"""Let training decide: every head gets a gate, and what is not needed closes."""
+
+import time
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from jobs.client import submit
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.learn import LearnRun
+from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
+from models.heads import HeadGrid, HeadId
+from ui.asking import answered, store
+from ui.choice import Choice
+from ui.head_grid import GridLook, look_html
+from ui.learn_view import PHASES, Movie, bank_figure, metric_figure, movie_figure, movie_title
+from ui.live_metric import measured
+from ui.mask_link import short_mask
+from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.shell import begin_page, one_sentence, theme
+from ui.site_map import PRUNE_LAB
+
+GATES = {"L0": "l0", "Layers": "layerwise", "Subset": "dsp"}
+ABOUT = {
+    "l0": "Hard Concrete gates (Voita et al. 2019): an open gate has a price, so only useful heads stay open.",
+    "layerwise": "Layer-wise pruning (Shim et al. 2021): gates are 0 or 1 in every step, start open, and the price "
+    "rises slowly; then heads are removed and the rest is trained on.",
+    "dsp": "Differentiable subset pruning (Li et al. 2021): heads compete for exactly K places while it cools.",
+}
+CHART = {"displayModeBar": False}
+
+
+def settings_form(gates: str, n_heads: int) -> tuple[dict[str, Any], str]:
+    """The options of the chosen gates."""
+    settings: dict[str, Any] = {}
+    weights = "trained"
+    if gates == "dsp":
+        settings["keep"] = int(st.number_input("Heads that stay", 1, n_heads, max(1, n_heads // 4), key="keep"))
+        if st.toggle("Straight through", key="ste", help="No noise and no temperature: hard in every step."):
+            gates = "dsp-ste"
+        elif not st.toggle("Train the weights too", True, key="joint", help="Joint; else pipelined, weights frozen."):
+            weights = "frozen"
+        return settings | {"gates": gates}, weights
+    if gates == "l0" and st.toggle("Find the price for a number of heads", key="target"):
+        settings["keep"] = int(st.number_input("Heads that shall stay", 1, n_heads, n_heads // 2, key="l0-keep"))
+    else:
+        usual = 0.02 if gates == "l0" else 0.015
+        settings["penalty"] = st.number_input(
+            "Price of an open gate", 0.0001, 10.0, usual, 0.005, format="%.4f", key=f"price-{gates}"
+        )
+    if gates == "layerwise":
+        settings["warm_up"] = st.slider("Share of the steps in which the price rises", 0.0, 0.9, 0.25, key="warm-up")
+    if not st.toggle("Train the weights too", True, key="train-weights"):
+        weights = "frozen"
+    return settings | {"gates": gates}, weights
+
+
+def show_form(choice: Choice, grid: HeadGrid) -> None:
+    """Which gates, at which price, for how long; and the button."""
+    st.html('<h2 class="hl-card-title">New run</h2>')
+    gates = GATES[st.segmented_control("Gates", list(GATES), default="L0", key="gates", required=True)]
+    st.caption(ABOUT[gates])
+    names = [bank.bank for bank in grid.banks]
+    banks = st.pills("Banks with gates", names, default=names, selection_mode="multi", key="banks") or names
+    n_heads = sum(grid.bank(name).n_heads for name in banks)
+    settings, weights = settings_form(gates, n_heads)
+    left, right = st.columns(2)
+    steps = int(left.number_input("Steps", 20, 100_000, 400, 50, key="steps"))
+    finetune = int(right.number_input("then fine-tune", 0, 100_000, 100, 50, key="finetune"))
+    seed = int(left.number_input("Seed", 0, 10_000, 0, key="seed"))
+    gates = settings.pop("gates")
+    st.caption("It goes on when you close the tab.")
+    if st.button("Start", key="start-learning", type="primary", width="stretch", icon=":material/play_arrow:"):
+        run = submit(
+            store(),
+            LearnRun(
+                choice.model, gates, settings, "" if len(banks) == len(names) else " ".join(banks), weights, steps,
+                finetune, seed, **choice.judged,
+            ),
+        )  # fmt: skip
+        if run.state in RESUMABLE:
+            store().resume(run.id)
+        st.query_params["run"] = run.id
+        st.rerun()
+
+
+def learned_heads(run: Run, grid: HeadGrid, removed: frozenset[HeadId]) -> list[HeadId]:
+    """The heads whose gates the run learns, in the order of its points."""
+    banks = run.spec["banks"].split() or [bank.bank for bank in grid.banks]
+    return [head for head in grid if head.bank in banks and head not in removed]
+
+
+def show_tiles(run: Run, points: list[dict[str, Any]], movie: Movie, frame: int) -> None:
+    """How far it is, what is open, what the metric is, and what is saved."""
+    last = points[-1]
+    opened = sum(movie.n_open(frame).values())
+    tiles = [
+        ("Step", f"{last['step']:,}", f"of {last['steps']:,} · {PHASES[last['phase']]}"),
+        ("Heads open", f"{opened} / {len(movie.heads)}", f"{len(movie.heads) - opened} shut"),
+    ]
+    if run.state == DONE:
+        result, test = run.result, run.result["report"]["test"]
+        change = change_text(result["metric"], test["after"]["value"] - test["before"]["value"])
+        saved = 1 - result["parameters"] / result["parameters_dense"]
+        tiles.append((f"{result['metric']}, test", metric_text(result["metric"], test["after"]["value"]), change))
+        tiles.append(("Parameters saved", share_text(saved), f"{result['parameters'] / 1e6:.2f} M left"))
+    else:
+        loss = next((point["loss"] for point in reversed(points) if point.get("loss") is not None), None)
+        tiles.append(("Loss", "…" if loss is None else f"{loss:.3f}", "on calibration"))
+        price = next((point["price"] for point in reversed(points) if point.get("price")), None)
+        tiles.append(("Price of a gate", "…" if price is None else f"{price:.3g}", "now"))
+    cells = "".join(f"<div><span>{escape(a)}</span><b>{escape(b)}</b><em>{escape(c)}</em></div>" for a, b, c in tiles)
+    st.html(f'<div class="hl-numbers">{cells}</div>')
+
+
+def choose_frame(movie: Movie) -> int:
+    """The frame that the scrubber stands at; while it plays, the next one."""
+    last = len(movie.steps) - 1
+    if st.session_state.get("playing"):
+        frame = min(last, st.session_state.get("frame", 0) + max(1, last // 40))
+        st.session_state["frame"] = frame
+        st.session_state["playing"] = frame < last
+        return frame
+    return min(last, st.session_state.get("frame", last))
+
+
+def play() -> None:
+    """From the beginning."""
+    st.session_state["playing"], st.session_state["frame"] = True, 0
+
+
+def scrub(steps: tuple[int, ...]) -> None:
+    """Stops at the frame that was picked."""
+    st.session_state["playing"] = False
+    st.session_state["frame"] = steps.index(st.session_state["scrubber"])
+
+
+def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
+    """All gates over time, and the banks as they are at the frame."""
+    st.html(
+        f'<h2 class="hl-card-title">{escape(movie_title(movie, frame))}</h2>'
+        '<p class="hl-source">One line a head, sorted by how long it stays open · dark = open</p>'
+    )
+    left, right = st.columns([2.6, 1])
+    with left:
+        figure = movie_figure(movie, max(run.spec["n_steps"], movie.steps[-1]), frame, theme())
+        st.plotly_chart(figure, config=CHART, key="movie")
+        row = st.container(horizontal=True, vertical_alignment="center")
+        row.button("Play", icon=":material/play_arrow:", on_click=play, key="play", disabled=len(movie.steps) < 3)
+        if len(movie.steps) > 1:
+            st.session_state["scrubber"] = movie.steps[frame]
+            row.select_slider(
+                "Step", movie.steps, key="scrubber", on_change=scrub, args=(movie.steps,), label_visibility="collapsed"
+            )
+    with right:
+        gates = movie.at(frame)
+        notes = {head: f"gate {value:.2f}" for head, value in gates.items()}
+        captions = {bank: f"{n} open" for bank, n in movie.n_open(frame).items()}
+        look = GridLook(shades=gates, notes=notes, captions=captions, ramp="gate")
+        st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>{look_html(grid, look, theme())}')
+
+
+@st.fragment(run_every=0.8)
+def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[HeadId]) -> None:
+    """A run as it is now; the slots stay where they are while it goes on."""
+    state, tiles, movie_card, below = st.container(), st.container(), st.container(border=True), st.container()
+    run = store().get(run_id)
+    with state:
+        if run.state in WAITING:
+            row = st.container(horizontal=True, vertical_alignment="center")
+            row.progress(run.share, progress_line(run, time.time()))
+            row.button("Stop", key="stop", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
+        elif run.state in RESUMABLE:
+            st.warning(run.message if run.state == FAILED else f"This run was {run.state}; it can go on.")
+            st.button("Go on", key="go-on", on_click=store().resume, args=(run.id,))
+    points = store().points(run.id)
+    movie = Movie.of(learned_heads(run, grid, removed), points)
+    if not movie.steps:
+        with movie_card:
+            st.caption("The first gates will show here in a moment.")
+        return
+    frame = choose_frame(movie)
+    with tiles:
+        show_tiles(run, points, movie, frame)
+    with movie_card:
+        show_movie(movie, frame, run, grid)
+    with below:
+        left, right = st.columns(2)
+        with left.container(border=True, height="stretch"):
+            counts = movie.n_open(frame)
+            told = ", ".join(f"{n} {bank}" for bank, n in counts.items())
+            st.html(f'<h2 class="hl-card-title">Heads open at this step: {told}</h2>')
+            st.plotly_chart(bank_figure(movie, frame, theme()), config=CHART, key="banks-chart")
+        with right.container(border=True, height="stretch"):
+            show_metric(choice, points)
+    if run.state == DONE:
+        with state:
+            show_end(choice, run, grid)
+
+
+def show_metric(choice: Choice, points: list[dict[str, Any]]) -> None:
+    """The metric on the way, once it was judged, beside that of the full model."""
+    told = [point for point in points if point.get("value") is not None]
+    full = measured(choice, "")
+    if not told or full is None:
+        st.caption("The metric is judged on development now and then; nothing yet.")
+        return
+    metric = full["metric"]
+    ends = " to ".join(metric_text(metric, point["value"]) for point in (told[0], told[-1]))
+    st.html(f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on development: {ends}</h2>')
+    figure = metric_figure(points, metric, full["value"], theme())
+    st.plotly_chart(figure, config=CHART, key="metric-chart")
+
+
+def show_end(choice: Choice, run: Run, grid: HeadGrid) -> None:
+    """What came of it, and where it can go from here."""
+    result = run.result
+    names = {
+        "before": "the full model",
+        "mask_alone": "old weights, heads off",
+        "masked": "weights as trained, heads off",
+        "after": "the smaller model, fine-tuned",
+    }
+    rows = [
+        {"": text, **{split: point_text(result["report"][split][name]) for split in ("development", "test")}}
+        for name, text in names.items()
+    ]
+    row = st.container(horizontal=True, vertical_alignment="center")
+    mask = short_mask(grid, grid.parse(result["mask"]))
+    row.page_link(
+        PRUNE_LAB.file, label="Send the mask to the Prune Lab", icon=PRUNE_LAB.icon,
+        query_params=choice.link | {"mask": mask},
+    )  # fmt: skip
+    row.page_link(
+        PRUNE_LAB.file, label="Open the smaller model", icon=":material/deployed_code:",
+        query_params={"model": str(run.folder / result["folder"])},
+    )  # fmt: skip
+    with st.expander(f"{result['metric']}: {point_text(result['report']['test']['after'])} on test"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True, key="learned-table")
+
+
+def show_earlier(runs: list[Run]) -> None:
+    """What earlier settings gave."""
+    done = [run for run in runs if run.state == DONE]
+    if not done:
+        return
+    st.html('<h2 class="hl-card-title">What earlier settings gave</h2><p class="hl-source">Heads left, test metric</p>')
+    for run in done[:8]:
+        result = run.result
+        heads = len(result["gates"])
+        settings = " ".join(f"{name} {value:g}" for name, value in run.spec["settings"].items())
+        kept = heads - result["removed"]
+        value = metric_text(result["metric"], result["report"]["test"]["after"]["value"])
+        st.html(
+            '<div class="hl-ranks"><div>'
+            f"<span>{escape(run.spec['gates'])} {escape(settings)}</span>"
+            f'<i><b style="width:{100 * kept / heads:.0f}%"></b></i><span>{kept} · {value}</span></div></div>'
+        )
+
+
+choice = begin_page("Learn", "Let training decide: each head gets a gate, and the gates that are not needed close.")
+with one_sentence():
+    asked = answered(FactsQuestion(choice.model))
+    if asked is not None:
+        heads = HeadGrid.from_json(asked.result["grid"])
+        gone = heads.parse(asked.result["removed"])
+        runs = [run for run in store().runs(kind=LearnRun.key) if run.model == choice.model]
+        shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
+        form, watch = st.columns([1, 3.2])
+        with form.container(border=True, height="stretch"):
+            show_form(choice, heads)
+            show_earlier(runs)
+        with watch:
+            if shown is None:
+                with st.container(border=True, height="stretch"):
+                    st.html('<h2 class="hl-card-title">Nothing was learned yet: start a run and watch gates close</h2>')
+            else:
+                show_run(choice, shown.id, heads, gone)
