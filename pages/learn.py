@@ -121,7 +121,9 @@ def choose_frame(movie: Movie) -> int:
     if st.session_state.get("playing"):
         frame = min(last, st.session_state.get("frame", 0) + max(1, last // 40))
         st.session_state["frame"] = frame
-        st.session_state["playing"] = frame < last
+        if frame == last:
+            st.session_state["playing"] = False
+            del st.session_state["frame"]
         return frame
     return min(last, st.session_state.get("frame", last))
 
@@ -131,10 +133,14 @@ def play() -> None:
     st.session_state["playing"], st.session_state["frame"] = True, 0
 
 
-def scrub(steps: tuple[int, ...]) -> None:
-    """Stops at the frame that was picked."""
+def scrub(key: str, steps: tuple[int, ...]) -> None:
+    """Stops at the frame that was picked; at the end it follows the run."""
     st.session_state["playing"] = False
-    st.session_state["frame"] = steps.index(st.session_state["scrubber"])
+    frame = steps.index(st.session_state[key])
+    if frame < len(steps) - 1:
+        st.session_state["frame"] = frame
+    else:
+        st.session_state.pop("frame", None)
 
 
 def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
@@ -150,10 +156,11 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
         row = st.container(horizontal=True, vertical_alignment="center")
         row.button("Play", icon=":material/play_arrow:", on_click=play, key="play", disabled=len(movie.steps) < 3)
         if len(movie.steps) > 1:
-            st.session_state["scrubber"] = movie.steps[frame]
+            key = f"scrubber-{len(movie.steps)}"  # a slider with other steps is another slider
             row.select_slider(
-                "Step", movie.steps, key="scrubber", on_change=scrub, args=(movie.steps,), label_visibility="collapsed"
-            )
+                "Step", movie.steps, movie.steps[frame], key=key, on_change=scrub, args=(key, movie.steps),
+                label_visibility="collapsed",
+            )  # fmt: skip
     with right:
         gates = movie.at(frame)
         notes = {head: f"gate {value:.2f}" for head, value in gates.items()}

@@ -93,10 +93,10 @@ def show_relations(facts: RoleFacts, head: HeadId | None) -> None:
         title = f"For {n} of {len(rows)} relations {whose} does better than any fixed offset could"
         passes = f"passes at {facts.needed('syntactic')}"
         source = f"Words whose strongest attention is the related word · tick = best fixed offset, {passes}"
-    st.html(f'<h2 class="hl-card-title">{escape(title)}</h2><p class="hl-source">{escape(source)}</p>')
     if not rows:
-        st.caption("This head looks at another sentence, so no relation of a tree can be asked of it.")
+        st.html('<h2 class="hl-card-title">This head looks at another sentence: no tree has relations for it</h2>')
         return
+    st.html(f'<h2 class="hl-card-title">{escape(title)}</h2><p class="hl-source">{escape(source)}</p>')
     titles = (name, "best head", "found", "baseline", "")
     st.html(bars_html(case_bars(rows[:MOST_ROWS]), titles, theme()))
     if len(rows) > MOST_ROWS:

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.timeout(240)
+def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str) -> None:
+    page.goto(f"{address}/learn?model=looker")
+    page.get_by_text("Subset", exact=True).click()
+    expect(page.get_by_text("Differentiable subset pruning")).to_be_visible()
+    for label, value in (("Heads that stay", "20"), ("Steps", "30"), ("then fine-tune", "10")):
+        page.get_by_role("spinbutton", name=label).fill(value)
+        page.get_by_role("spinbutton", name=label).press("Tab")
+    page.locator(".st-key-start-learning button").click()
+    expect(page.get_by_text("The gate movie")).to_be_visible()
+    expect(page.get_by_role("link", name="Send the mask to the Prune Lab")).to_be_visible(timeout=150_000)
+    expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
+    page.locator(".st-key-play button").click()
+    expect(page.get_by_text(re.compile("At step 3|At step 2"))).to_be_visible()
+    page.get_by_role("link", name="Send the mask to the Prune Lab").click()
+    expect(page.locator(".hl-editing .hl-off")).to_have_count(16)
+    expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
