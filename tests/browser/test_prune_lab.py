@@ -53,6 +53,13 @@ def shown_metric(page: Page) -> float:
     return float(re.sub(r"[^0-9.]", "", text))
 
 
+def press(page: Page, key: str) -> None:
+    """Clicks a button once the page has settled."""
+    button = page.locator(f".st-key-{key} button")
+    expect(button).to_have_count(1)
+    button.click()
+
+
 @pytest.mark.parametrize("model", STORIES)
 @pytest.mark.timeout(300)
 def test_the_whole_story_from_choosing_to_the_same_number_in_another_process(
@@ -111,7 +118,7 @@ def test_twelve_fast_clicks_are_twelve_heads_and_undo_takes_each_back(page: Page
         page.locator(CELLS).nth(cell).click(delay=0)
     expect(page.locator(OFF)).to_have_count(12)
     expect(page.locator(".hl-numbers")).to_contain_text("24 / 36")
-    page.locator(".st-key-lab-undone button").click()
+    press(page, "lab-undone")
     expect(page.locator(".hl-numbers")).not_to_contain_text("24 / 36")
 
 
@@ -120,11 +127,11 @@ def test_undo_after_a_preset_restores_exactly_the_mask_before_it(page: Page, add
     expect(page.locator(OFF)).to_have_count(2)
     page.get_by_role("button", name="Apply").click()
     expect(page.locator(OFF)).to_have_count(9)
-    page.locator(".st-key-lab-undone button").click()
+    press(page, "lab-undone")
     expect(page.locator(OFF)).to_have_count(2)
     labels = [cell.get_attribute("aria-label") for cell in page.locator(OFF).all()]
     assert [label.partition(",")[0] for label in labels if label] == ["encoder.0.1", "encoder.3.4"]
-    page.locator(".st-key-lab-redone button").click()
+    press(page, "lab-redone")
     expect(page.locator(OFF)).to_have_count(9)
 
 
