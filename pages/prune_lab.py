@@ -15,8 +15,9 @@ from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.breaks_card import show_breaks
 from ui.budget_card import show_budget
-from ui.choice import Choice
+from ui.choice import Choice, head_in_link
 from ui.download_card import show_download
+from ui.head_card import show_head_card
 from ui.head_grid import GridLook, edit_mask, legend_html
 from ui.lab_masks import Lab
 from ui.live_metric import ask, measured, point_of, tiles_html, unpruned
@@ -65,6 +66,9 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
         look = replace(GridLook.of_scores(scores), removed=lab.removed)
         edit = edit_mask(lab.grid, look, key=f"lab-grid-{lab.choice.model}", edit=masks.edit, on_change=refresh)
         lab.keep(masks.edited(edit))
+        touched = edit.mask ^ masks.mask
+        if len(touched) == 1:
+            st.query_params["head"] = str(next(iter(touched)))
         st.html(legend_html(theme()))
         show_presets(lab, scores, refresh)
     with tiles.container(), one_sentence():
@@ -129,16 +133,17 @@ def here(lab: Lab) -> dict[str, Any]:
 
 
 @st.fragment(key=MORE)
-def show_more(lab: Lab, methods: dict[str, str]) -> None:
+def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
     """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
-    breaks, budget, masks, speed, home = st.tabs(
-        ["What breaks", "Budget", "Masks put aside", "Speed", "Take it home"],
+    breaks, card, budget, masks, speed, home = st.tabs(
+        ["What breaks", "Head card", "Budget", "Masks put aside", "Speed", "Take it home"],
         key="lab-tab",
         on_change="rerun",
         bind="query-params",
     )
     for tab, show in (
         (breaks, show_breaks),
+        (card, lambda one: show_card(one, facts)),
         (budget, lambda one: show_budget(one, methods, refresh)),
         (masks, lambda one: show_remembered(one, refresh)),
         (speed, show_speed),
@@ -154,6 +159,13 @@ def usual_first(methods: Collection[str]) -> list[str]:
     return sorted(methods, key=lambda key: (USUAL.index(key) if key in USUAL else len(USUAL), key))
 
 
+def show_card(lab: Lab, facts: dict[str, Any]) -> None:
+    """The card of the head that was clicked last."""
+    narrow, _ = st.columns([1.3, 1])
+    with narrow:
+        show_head_card(lab.choice, facts, lab.grid, head_in_link(lab.grid) or lab.heads[0])
+
+
 def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
     """The grid and its numbers beside the curves; what else can be asked of the mask below."""
     grid = HeadGrid.from_json(facts["grid"])
@@ -166,7 +178,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     with right.container(border=True, height="stretch"):
         show_curves(lab, ready)
     with st.container(border=True):
-        show_more(lab, quick)
+        show_more(lab, facts, quick)
 
 
 choice = begin_page(

@@ -12,7 +12,7 @@ from jobs.kinds.live import LiveQuestion
 from jobs.run import CANCELLED, DONE, FAILED, Run
 from ui.asking import store
 from ui.choice import Choice
-from ui.metric_text import change_text, metric_text, range_text, share_text
+from ui.metric_text import NO_CHANGE, change_text, metric_text, range_text, share_text
 
 ASKED = "live-run"
 """The run that the page waits for."""
@@ -83,7 +83,8 @@ def _metric_tile(point: dict[str, Any], full: dict[str, Any] | None) -> tuple[st
     if point["n"] < full["n"]:
         return _named(name), f"≈ {value}", f"first {point['n']} of {full['n']}", ""
     change = change_text(name, point["value"] - full["value"])
-    return _named(name), value, f"{change} · {chance_text(point['p'])}", "hl-bad" if point["worse"] else ""
+    note = change if change == NO_CHANGE else f"{change} · {chance_text(point['p'])}"
+    return _named(name), value, note, "hl-bad" if point["worse"] else ""
 
 
 def chance_text(p: float) -> str:

@@ -8,6 +8,7 @@ SHARES = frozenset({"accuracy", "top-1 accuracy", "top-5 accuracy", "macro F1", 
 """Metrics between 0 and 1 that are shown in percent."""
 
 SPACE = "\N{NO-BREAK SPACE}"
+NO_CHANGE = "no change"
 
 
 def scale(metric: str) -> float:
@@ -41,7 +42,7 @@ def change_text(metric: str, change: float) -> str:
     """A difference with its sign, in points where the metric is a share."""
     shown = _digits(abs(change) * scale(metric), metric)
     if not float(shown):
-        return "no change"
+        return NO_CHANGE
     sign = "\N{MINUS SIGN}" if change < 0 else "+"
     return f"{sign}{shown}" + (f"{SPACE}pt" if metric in SHARES else "")
 

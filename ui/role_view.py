@@ -15,6 +15,7 @@ from ui.head_grid import GridLook
 from ui.palette import ROLES, VARIABLES
 from ui.role_facts import NONE, CaseRow, RoleFacts
 
+PASSES = "✓"
 MINUS = re.compile(r"(?<= )-(?=\d)")
 ROW = 21
 """Height of a token in a typical example, in pixels."""
@@ -27,7 +28,10 @@ Line = Sequence[float]
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a table of bars: shares from 0 to 1, the second drawn as a tick; `chip` is good, plain or bad."""
+    """A row of a table of bars: shares from 0 to 1, the second drawn as a tick.
+
+    A `good` bar has the colour of its role; `note` is what the chip says when pointed at.
+    """
 
     name: str
     beside: str
@@ -36,6 +40,7 @@ class Bar:
     chip: str
     good: bool
     role: str = "syntactic"
+    note: str = ""
 
 
 def role_look(facts: RoleFacts, removed: frozenset[HeadId]) -> GridLook:
@@ -123,16 +128,16 @@ def case_bars(rows: Iterable[CaseRow]) -> list[Bar]:
 
 def _chip(row: CaseRow) -> str:
     if row.asked:
-        return "✓ passes" if row.verdict else f"asks {row.asked}"
+        return f"{PASSES} passes" if row.verdict else f"asks {row.asked}"
     points = f"{round(100 * (row.score - row.baseline)):+d} pt".replace("-", "\N{MINUS SIGN}")
-    return f"✓ {points}" if row.verdict else points
+    return f"{PASSES} {points}" if row.verdict else points
 
 
 def importance_bars(facts: RoleFacts, found: Mapping[str, RoleImportance]) -> list[Bar]:
     """Rows of a table: the share of all importance that the heads of each role have, and their share of the heads."""
     return [
         Bar(facts.title(key), f"{one.n}", one.share, one.heads_share, _correlation(one.partial),
-            one.share > one.heads_share, key)
+            one.share > one.heads_share, key, f"without holding confidence fixed: {_correlation(one.correlation)}")
         for key, one in found.items()
     ]  # fmt: skip
 
@@ -156,7 +161,8 @@ def _bar(bar: Bar, theme: str) -> str:
         f'<span class="hl-bar"><b style="width:{100 * bar.value:.1f}%;background:{fill}"></b>'
         f'<i style="left:{100 * bar.tick:.1f}%"></i></span>'
         f"<span><b>{100 * bar.value:.0f} %</b></span><span>{100 * bar.tick:.0f} %</span>"
-        f'<span class="hl-verdict{" hl-good" if bar.good else ""}">{escape(bar.chip)}</span></div>'
+        f'<span class="hl-verdict{" hl-good" if bar.chip.startswith(PASSES) else ""}" title="{escape(bar.note)}">'
+        f"{escape(bar.chip)}</span></div>"
     )
 
 
