@@ -16,6 +16,7 @@ from jobs.client import submit, wait
 from jobs.kind import Kind
 from jobs.kinds.evaluation import EvaluationRun
 from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.roles import RolesRun
 from jobs.store import Store
 from tools.app_server import BROWSER_FLAGS, ROOT, running_server
 from tools.browser import chromium
@@ -47,6 +48,8 @@ FRAME = "[data-testid=stIFrame]"
 PICTURES = (
     Picture("model", "/", ".hl-legend"),
     Picture("importance", "/importance", ".hl-legend"),
+    Picture("roles", "/roles", ".st-key-left-card .js-plotly-plot"),
+    Picture("roles-head", "/roles?head=encoder.4.3", ".st-key-head-card .hl-matrix"),
     Picture("attention", f"/attention?text={SENTENCE}&bank=Cross&mask={LAST_CROSS}", f"{FRAME} >> nth=1"),
     Picture(
         "attention-looker", "/attention?model=looker&image=3&mask=encoder.0.1 encoder.1.4", ".hl-overlays >> nth=1"
@@ -60,11 +63,14 @@ HISTORY: tuple[Kind, ...] = (
     EvaluationRun("looker", n=200),
     EvaluationRun("looker", mask="encoder.0.1 encoder.1.4", n=200),
     ImportanceRun("looker"),
+    ImportanceRun("translator"),
+    ImportanceRun("translator", method="ablation"),
+    RolesRun("translator"),
 )
 """Runs that the history shows besides those that the other pages start."""
 
 LOADING = "[data-testid=stSkeleton], [data-testid=stSpinner], [data-testid=stProgress]"
-PALE = '.hl-cell:not([style*="background"], .hl-gone, .hl-off, .hl-hatched)'
+PALE = '.hl-cell:not([style*="background"], .hl-gone, .hl-off, .hl-hatched, .hl-none)'
 
 
 def main() -> int:

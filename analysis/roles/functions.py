@@ -1,21 +1,34 @@
-"""What is left of the roles when heads go, and how much the heads of each role matter."""
+"""What is left of the roles when heads go, and how much the heads of each role matter; needs no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.agreement import ranks
-from analysis.roles.finding import Findings
 from models.heads import HeadId
 
 NONE = "none"
 """The key of the heads that have no role."""
 
 Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """What was found about a head and a role, as far as it is needed here."""
+
+    @property
+    def verdict(self) -> bool:
+        """Whether the head has the role."""
+
+
+Findings = Mapping[str, Mapping[HeadId, Judged]]
+"""By the key of the role and by head."""
 
 
 @dataclass(frozen=True)

@@ -85,5 +85,25 @@ def test_a_run_gives_findings_sentences_and_counts_for_every_head(tmp_path) -> N
     assert set(run.result["roles"]) == {"positional", "broad", "end mark", "neighbourhood"}
     first = run.result["roles"]["positional"]["encoder.0.0"]
     assert set(first) == {"score", "baseline", "n", "verdict", "detail"}
-    assert len(run.result["sentences"]) == 36
+    assert len(run.result["sentences"]) == len(run.result["told"]) == 36
+    assert all(run.result["about"][key]["letter"] for key in run.result["roles"])
     assert run.result["counts"]["none"] <= 36
+
+
+def test_a_run_on_trees_tells_clauses_relations_and_typical_examples(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    run = run_here(Store(tmp_path), RolesRun("translator", n=90))
+    assert run.state == DONE and run.result is not None
+    found = run.result
+    held = {
+        head for head in found["told"] if any(own[head]["verdict"] for own in found["roles"].values() if head in own)
+    }
+    assert held and held == {head for head, told in found["told"].items() if told["clauses"]}
+    for head in held:
+        assert "; ".join(found["told"][head]["clauses"].values()) == found["sentences"][head]
+    assert found["relations"]["nsubj: head to dependent"] == "verb → subject"
+    assert found["relations"]["det: dependent to head"] == "determiner → noun"
+    assert set(found["relations"]) == set(found["roles"]["syntactic"]["encoder.0.0"]["detail"]["cases"])
+    for key, own in found["typical"].items():
+        for head, examples in own.items():
+            assert found["roles"][key][head]["verdict"] and 1 <= len(examples) <= 3
+            assert all(examples[0]["looks"]) or key == "broad"
