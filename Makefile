@@ -1,13 +1,14 @@
 # make run   starts the app          make check   format, lint, types, layers
 # make test  every check             make format  rewrites the code in the house style
 # make clean removes the environment and the caches; make pictures takes the pictures of the documents
+# make bench-gpu prints the tables of benchmarks/engine.py for a GPU, where there is one
 # Needs Python 3.11 or newer (PYTHON=python3.12 picks one) and works with GNU make 3.81.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean browser pictures
+.PHONY: run test check format clean browser pictures bench-gpu
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
@@ -34,6 +35,9 @@ browser: $(VENV)/installed-dev
 
 pictures: browser
 	$(BIN)/python -m tools.screenshots
+
+bench-gpu: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks.engine --device gpu
 
 clean:
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

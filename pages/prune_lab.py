@@ -25,6 +25,7 @@ from ui.mask_link import short_mask
 from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.shell import begin_page, one_sentence, theme
+from ui.site_map import ROLES
 from ui.speed_card import show_speed
 from ui.sweep_card import show_sweeps, sweep_form, sweeps_of
 
@@ -70,6 +71,9 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
         if len(touched) == 1:
             st.query_params["head"] = str(next(iter(touched)))
         st.html(legend_html(theme()))
+        if lab.mask:
+            link = lab.choice.link | {"mask": lab.spelt}
+            st.page_link(ROLES.file, label="Which roles are left?", icon=ROLES.icon, query_params=link)
         show_presets(lab, scores, refresh)
     with tiles.container(), one_sentence():
         show_numbers(lab)

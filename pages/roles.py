@@ -19,6 +19,7 @@ from ui.asking import answered, store
 from ui.choice import Choice, head_in_link
 from ui.head_card import known_scores, method_titles, show_closing, show_head_card, show_offsets
 from ui.head_grid import select_head
+from ui.mask_link import read_mask
 from ui.offering import soon
 from ui.role_charts import role_bars
 from ui.role_facts import NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
@@ -116,7 +117,7 @@ def choose_masks(choice: Choice, grid: HeadGrid, scored: dict[str, Run]) -> tupl
         return by_sweep(store(), runs[chosen], grid), titles[chosen]
     if source == LIST:
         listed = st.text_area("Heads that go", key="mask", bind="query-params", placeholder="encoder.0.1 encoder.3.2 …")
-        mask = grid.parse(listed)
+        mask = read_mask(grid, listed)
         return [frozenset(), mask] if mask else [frozenset()], "your list"
     names = {title: key for key, title in method_titles(scored).items()}
     if not names:

@@ -20,7 +20,7 @@ def base_layout(figure: go.Figure, theme: str, height: int) -> None:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": FONT, "size": 14, "color": colours["text"]},
-        legend={"orientation": "h", "y": -0.25, "font": {"size": 14}},
+        legend={"orientation": "h", "y": -0.3, "yanchor": "top", "font": {"size": 14}},
     )
     figure.update_xaxes(linecolor=colours["line"], gridcolor=colours["line"], tickfont={"size": 13}, zeroline=False)
     figure.update_yaxes(gridcolor=colours["line"], tickfont={"size": 13}, zeroline=False)

@@ -20,6 +20,7 @@ ROLES = PageEntry("pages/roles.py", "Roles", ":material/category:")
 ATTENTION = PageEntry("pages/attention.py", "Attention", ":material/visibility:")
 PRUNE_LAB = PageEntry("pages/prune_lab.py", "Prune Lab", ":material/content_cut:")
 LEARN = PageEntry("pages/learn.py", "Learn", ":material/school:")
+FIAK = PageEntry("pages/fiak.py", "FiAK", ":material/key:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, RUNS)}
+SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, FIAK, RUNS)}

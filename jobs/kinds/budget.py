@@ -7,15 +7,21 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.measured import Measured
 
 if TYPE_CHECKING:
     from models.head_model import HeadModel
     from pruning.budget_search import Found, Search, Trial
+    from pruning.evaluation import Evaluator
     from pruning.mask import HeadMask
+    from pruning.point import Point
     from tasks.task import Task
 
 REPORTED = "test"
 """The split on which the mask is told to cost what it costs: it was chosen on another."""
+
+FEW = 6
+"""Trials beside those that halving takes, as a guess for the progress bar."""
 
 
 @register
@@ -23,7 +29,7 @@ REPORTED = "test"
 class BudgetRun(Kind):
     """Heads go in the order of their importance by one method until every budget is kept.
 
-    Budgets are texts that pruning/budgets.py reads. The first point is the order, the others are the masks tried.
+    Budgets are texts that pruning/budgets.py reads; the points are the masks that were tried.
     """
 
     budgets: list[str] = field(default_factory=list)
@@ -54,25 +60,32 @@ class BudgetRun(Kind):
 
     def steps(self, bench: Bench) -> Steps:
         """Scores the heads, then tries masks; what was tried already is not tried again."""
-        from models.heads import HeadId
+        from jobs.calibration import Calibration
+        from models.fingerprint import fingerprint
         from pruning.budget_candidates import Candidates
         from pruning.budget_search import Judge, Search, timer_of
         from pruning.budgets import parse_budgets
-        from pruning.evaluation import Evaluator
+        from pruning.mask import HeadMask
+        from pruning.strategies.subject import heads_of
         from tasks.chosen import chosen_task
 
         budgets = parse_budgets(self.budgets)
         head_model = bench.load(self.model)
         task, broken = chosen_task(head_model, self.task, self.data, self.columns)
-        known = list(bench.points)
-        if not known:
-            known = [{"order": (yield from self._order(head_model, task))}]
-            yield Step(0, 1, known[0])
-        candidates = Candidates.of(head_model, [HeadId.parse(head) for head in known[0]["order"]], budgets)
-        evaluator = Evaluator.of(head_model, task, self.split, self.n)
-        judge = Judge(evaluator.point_steps, task.higher_is_better)
-        trials = [_trial(point, head_model) for point in known[1:]]
+        folder, mark, unpruned = bench.folder.parent, fingerprint(self.model), HeadMask(head_model.grid)
+        going = heads_of(head_model.grid, head_model.removed, self.banks)
+        yield Step(0, 1)
+        scores = Calibration(head_model, task, self.n_scoring, folder, mark, self.method, self.options).scores(unpruned)
+        candidates = Candidates.of(head_model, sorted(going, key=lambda head: scores[head]), budgets)
+        shared = {split: self._shared(head_model, task, split, bench) for split in (self.split, REPORTED)}
+        judge = Judge(shared[self.split].point_steps, task.higher_is_better)
+        trials = [_trial(point, head_model) for point in bench.points]
         found = yield from _followed(Search(candidates, budgets, timer_of(head_model), judge, trials), len(trials))
+        told = {}
+        for split, judged in shared.items():
+            whole = yield from _waited(judged.point_steps(unpruned))
+            point = yield from _waited(judged.point_steps(found.mask))
+            told[split] = {"unpruned": whole.to_json(), "point": point.to_json()}
         return {
             "budgets": [str(budget) for budget in budgets],
             "method": self.method,
@@ -80,39 +93,40 @@ class BudgetRun(Kind):
             "split": self.split,
             "higher_is_better": task.higher_is_better,
             **_told(candidates, found),
-            "unpruned": evaluator.point(evaluator.unpruned).to_json(),
-            **self._reported(head_model, task, found.mask),
+            **told[self.split],
+            REPORTED: told[REPORTED],
             "skipped": [str(row) for row in broken[:20]],
         }
 
-    def _order(self, head_model: HeadModel, task: Task) -> Generator[Step, None, list[str]]:
-        """The addresses of the heads that may go, the least important first; equal ones as the grid has them."""
-        from analysis.importance.method import combined, method_of, portions
-
-        banks = self.banks.replace(",", " ").split() or [bank.bank for bank in head_model.grid.banks]
-        going = {name for name in banks if head_model.grid.bank(name)}
-        method = method_of(self.method)(**self.options)
-        batches = list(task.batches(head_model, "calibration", self.n_scoring))
-        found = []
-        for number, portion in enumerate(portions(method, head_model, task, batches)):
-            found.append(portion)
-            yield Step(number, len(batches) + 1)
-        scores = combined(method, head_model.grid, found).values
-        there = [head for head in head_model.grid if head.bank in going and head not in head_model.removed]
-        return [str(head) for head in sorted(there, key=lambda head: scores[head])]
-
-    def _reported(self, head_model: HeadModel, task: Task, mask: HeadMask) -> dict[str, Any]:
-        """The mask and the unpruned model on examples that nothing was chosen on."""
+    def _shared(self, head_model: HeadModel, task: Task, split: str, bench: Bench) -> _Shared:
+        from models.fingerprint import fingerprint
         from pruning.evaluation import Evaluator
 
-        evaluator = Evaluator.of(head_model, task, REPORTED, self.n)
-        points = {"unpruned": evaluator.point(evaluator.unpruned), "point": evaluator.point(mask)}
-        return {REPORTED: {name: point.to_json() for name, point in points.items()}}
+        evaluator = Evaluator.of(head_model, task, split, self.n)
+        return _Shared(evaluator, Measured(bench.folder.parent, fingerprint(self.model), evaluator.mark, "point"))
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Points of a split that other runs have measured are not measured again."""
+
+    evaluator: Evaluator
+    known: Measured
+
+    def point_steps(self, mask: HeadMask) -> Generator[object, None, Point]:
+        """As those of the evaluator."""
+        from pruning.point import Point
+
+        if str(mask) not in self.known:
+            point = yield from self.evaluator.point_steps(mask)
+            self.known[str(mask)] = point.to_json()
+        return Point.from_json(self.known[str(mask)])
 
 
 def _followed(search: Search, n_known: int) -> Generator[Step, None, Found]:
-    """The search as steps of a run; how many trials it will take is not known before."""
+    """The search as steps of a run; how many trials it will take can only be guessed."""
     steps, done = search.steps(), n_known
+    guess = len(search.candidates.units).bit_length() + FEW if search.quality else FEW
     while True:
         try:
             trial = next(steps)
@@ -120,7 +134,18 @@ def _followed(search: Search, n_known: int) -> Generator[Step, None, Found]:
             found: Found = end.value
             return found
         done += trial is not None
-        yield Step(done, done + 1, None if trial is None else _point(trial))
+        yield Step(done, max(guess, done + 1), None if trial is None else _point(trial))
+
+
+def _waited(steps: Generator[object, None, Point]) -> Generator[Step, None, Point]:
+    """The last of the work, of which nobody knows how far it is."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Point = end.value
+            return found
+        yield Step(1, 1)
 
 
 def _told(candidates: Any, found: Found) -> dict[str, Any]:
@@ -130,7 +155,6 @@ def _told(candidates: Any, found: Found) -> dict[str, Any]:
         "sentence": found.sentence,
         "mask": str(found.mask),
         "removed": len(found.mask),
-        "point": None if found.point is None else found.point.to_json(),
         "timings": [timing.to_json() for timing in found.timings],
         "cost": {"dense": asdict(costs.under(candidates.mask(()))), "smaller": asdict(costs.under(found.mask))},
     }

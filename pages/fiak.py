@@ -1,0 +1,201 @@
+"""Pruning attention scores and keys by learned priors."""
+
+import time
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from jobs.client import submit
+from jobs.kinds.fiak import FiakRun
+from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
+from pruning.fiak.priors_file import read_priors
+from ui.asking import store
+from ui.choice import Choice
+from ui.fiak_view import (
+    PHASES,
+    STAGES,
+    course_figure,
+    histogram_figure,
+    image_maps,
+    key_strength,
+    prior_maps,
+    stages_figure,
+)
+from ui.live_metric import measured
+from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.shell import begin_page, one_sentence, theme
+
+CHART = {"displayModeBar": False}
+ABOUT = (
+    "Every attention score gets a prior, as if keys were parts of a mixture (Nguyen et al. 2022). Priors are trained; "
+    "the smallest go, the others become 1, and what is left is fine-tuned."
+)
+
+
+def show_form(choice: Choice) -> None:
+    """How much goes, by which prior, and for how long."""
+    st.html('<h2 class="hl-card-title">New run</h2>')
+    st.caption(ABOUT)
+    what = st.segmented_control("Prune", ["Scores", "Mixed", "Keys"], default="Scores", key="what", required=True)
+    scores, keys = 0.0, 0.0
+    if what != "Keys":
+        scores = st.slider("Scores that go, %", 5, 95, 70, 5, key="scores") / 100
+    if what != "Scores":
+        keys = st.slider("Keys that go, %", 5, 80, 20, 5, key="keys") / 100
+    by = "random" if st.toggle("At random, as a control", key="by-random") else "prior"
+    left, right = st.columns(2)
+    priors = int(left.number_input("Steps for priors", 10, 100_000, 200, 50, key="steps-priors"))
+    tuning = int(right.number_input("then fine-tune", 0, 100_000, 200, 50, key="steps-tuning"))
+    seed = int(left.number_input("Seed", 0, 10_000, 0, key="seed"))
+    mask = st.text_input("Heads removed first", key="mask", placeholder="encoder.0.1 …", bind="query-params")
+    if st.button("Start", key="start-fiak", type="primary", width="stretch", icon=":material/play_arrow:"):
+        wanted = FiakRun(
+            choice.model, scores, keys, "key" if what == "Keys" else "pair", by=by, mask=mask, steps_priors=priors,
+            steps_tuning=tuning, seed=seed, **choice.judged,
+        )  # fmt: skip
+        run = submit(store(), wanted)
+        if run.state in RESUMABLE:
+            store().resume(run.id)
+        st.query_params["run"] = run.id
+        st.rerun()
+
+
+def name_of(run: Run) -> str:
+    """What a run prunes, in a few words."""
+    parts = [f"{share_text(run.spec[what])} of {what}" for what in ("scores", "keys") if run.spec[what]]
+    heads = f", {len(run.spec['mask'].split())} heads off" if run.spec["mask"] else ""
+    return " and ".join(parts) + (", at random" if run.spec["by"] == "random" else "") + heads
+
+
+@st.fragment(run_every=1.0)
+def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
+    """A run as it is now; the slots stay where they are while it goes on."""
+    state, body = st.container(), st.container()
+    run = store().get(run_id)
+    if is_open and run.ended:
+        st.rerun()
+    with state:
+        if run.state in WAITING:
+            row = st.container(horizontal=True, vertical_alignment="center")
+            row.progress(run.share, progress_line(run, time.time()))
+            row.button("Stop", key="stop", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
+        elif run.state in RESUMABLE:
+            st.warning(run.message if run.state == FAILED else f"This run was {run.state}; it can go on.")
+            st.button("Go on", key="go-on", on_click=store().resume, args=(run.id,))
+        if run.result:
+            show_tiles(run)
+    with body:
+        show_course(choice, run)
+
+
+def show_tiles(run: Run) -> None:
+    """What is left, and what it costs."""
+    result, saved = run.result, run.result["savings"]
+    test = {stage: result["measured"][stage]["test"] for stage in STAGES}
+    change = change_text(result["metric"], test["tuned"]["value"] - test["dense"]["value"])
+    tiles = (
+        ("Scores kept", share_text(saved["scores_kept"] / saved["scores"]), f"{saved['scores_kept']:,}"),
+        ("Keys kept", share_text(saved["keys_kept"] / saved["keys"]), f"{saved['keys_kept']:,} of {saved['keys']:,}"),
+        (f"{result['metric']}, test", metric_text(result["metric"], test["tuned"]["value"]), f"{change} from dense"),
+        (
+            "Work of a pass",
+            share_text(saved["flops"] / saved["flops_dense"]),
+            f"{share_text(saved['flops_if_skipped'] / saved['flops_dense'])} if every pruned score cost nothing",
+        ),
+    )
+    cells = "".join(f"<div><span>{escape(a)}</span><b>{escape(b)}</b><em>{escape(c)}</em></div>" for a, b, c in tiles)
+    st.html(f'<div class="hl-numbers">{cells}</div>')
+
+
+def show_course(choice: Choice, run: Run) -> None:
+    """The metric and the priors while both trainings go on."""
+    points = store().points(run.id)
+    left, right = st.columns(2)
+    with left.container(border=True, height="stretch"):
+        full = measured(choice, "")
+        last = points[-1] if points else None
+        told = f"{PHASES[last['phase']].capitalize()}, step {last['step']}" if last else "Nothing to see yet"
+        st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">{escape(name_of(run))}</p>')
+        if points and full:
+            figure = course_figure(points, full["metric"], full["value"], theme())
+            st.plotly_chart(figure, config=CHART, key="course")
+    with right.container(border=True, height="stretch"):
+        spread = next((point["histograms"] for point in reversed(points) if point.get("histograms")), None)
+        st.html(
+            '<h2 class="hl-card-title">How far priors moved from where they began</h2>'
+            '<p class="hl-source">1 is where all of them began; the smallest go</p>'
+        )
+        if spread:
+            st.plotly_chart(histogram_figure(spread, theme()), config=CHART, key="histograms")
+
+
+def show_priors(run: Run) -> None:
+    """The priors of one layer, head by head, and which keys they leave."""
+    layers = {layer["name"]: layer for layer in run.result["layers"]}
+    layer = layers[st.segmented_control("Layer", list(layers), default=next(iter(layers)), key="layer", required=True)]
+    priors, scores, keys = read_priors(run.folder / run.result["priors"], layer["name"])
+    kept = scores if scores.shape == priors.shape else keys[:, None, :]
+    dead = [str(place) for place in range(keys.shape[1]) if not keys[:, place].any()]
+    gone = f"{len(dead)} of {keys.shape[1]} keys are gone for every head" if dead else "every key is left to some head"
+    st.html(
+        f'<h2 class="hl-card-title">{escape(layer["name"])}: {gone}</h2>'
+        '<p class="hl-source">Rows are queries, columns keys; dark is a strong prior, white was pruned</p>'
+    )
+    st.plotly_chart(prior_maps(priors, kept, layer["heads"], theme()), config=CHART, key="maps")
+    images = image_maps(key_strength(priors), layer["heads"], theme())
+    if images is not None:
+        st.html(
+            '<h2 class="hl-card-title">How strong each patch of the image is as a key</h2>'
+            '<p class="hl-source">Priors summed over queries, laid back on the patches</p>'
+        )
+        st.plotly_chart(images, config=CHART, key="images")
+
+
+def show_table(runs: list[Run]) -> None:
+    """Every finished run of this model: accuracy against what was pruned."""
+    rows = [
+        {
+            "Pruned": name_of(run),
+            **{text: point_text(run.result["measured"][stage]["test"]) for stage, text in STAGES.items()},
+            "work": share_text(run.result["savings"]["flops"] / run.result["savings"]["flops_dense"]),
+            "seed": run.spec["seed"],
+        }
+        for run in runs
+    ]
+    metric = runs[0].result["metric"]
+    st.html(
+        f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on test against what was pruned</h2>'
+        '<p class="hl-source">95 % intervals in brackets</p>'
+    )
+    results = [{**run.result, "name": name_of(run)} for run in runs[:4]]
+    st.plotly_chart(stages_figure(results, theme()), config=CHART, key="stages")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key="fiak-table")
+
+
+def show_page(choice: Choice) -> None:
+    """The form beside the newest run; below, its priors and all runs together."""
+    runs: list[Any] = [run for run in store().runs(kind=FiakRun.key) if run.model == choice.model]
+    shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
+    form, watch = st.columns([1, 3.2])
+    with form.container(border=True, height="stretch"):
+        show_form(choice)
+    done = [run for run in runs if run.state == DONE]
+    with watch:
+        if shown is None:
+            with st.container(border=True, height="stretch"):
+                st.html('<h2 class="hl-card-title">No priors yet: start a run and watch which scores go</h2>')
+            return
+        show_run(choice, shown.id, not shown.ended)
+        if shown.state == DONE:
+            with st.container(border=True), one_sentence():
+                show_priors(shown)
+        if done:
+            with st.container(border=True):
+                show_table(done)
+
+
+choice = begin_page("FiAK", "Prune attention scores and keys by learned priors instead of whole heads.")
+with one_sentence():
+    show_page(choice)
