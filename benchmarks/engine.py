@@ -35,8 +35,6 @@ from tasks.batching import Batch
 from tasks.catalog import task_for
 
 SUFFIX, FEWER, CURVE, OF_PREDICTED, EQUAL = 1.6, 8.0, 1.05, 0.9, 1e-5
-ENOUGH_HEADS = 72
-"""Below this many heads nothing is promised of lazy greedy: greedy search is then short already."""
 
 BATCH = 16
 GOING = 0.5
@@ -148,8 +146,6 @@ def greedy_promises(case: Case) -> list[Promise]:
         f"{fewer:.1f} times fewer",
         flush=True,
     )
-    if len(case.head_model.grid) < ENOUGH_HEADS:
-        return []
     share = means["lazy-greedy"] / means["greedy"]
     return [
         Promise(f"{case.name}: lazy greedy, times fewer evaluations than greedy", fewer, FEWER, False),

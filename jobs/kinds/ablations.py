@@ -40,11 +40,18 @@ class AblationsRun(Kind):
     seeds: int = 5
 
     key = "ablations"
+    command_name = "ablate"
 
     @property
     def title(self) -> str:
         """The model and the size."""
         return f"Ablations of {self.model}" + (f", {self.n} examples" if self.n else "")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As fields, but for the options of the method."""
+        given = super().arguments
+        return {"option": given.pop("options")} | given
 
     def steps(self, bench: Bench) -> Steps:
         """One step an effect or a point."""

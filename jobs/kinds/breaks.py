@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 from jobs.run import SHORT
+from models.fingerprint import file_fingerprint
+
+if TYPE_CHECKING:
+    from pruning.evaluation import Evaluator
+    from tasks.chosen import LeftOut
 
 
 @register
@@ -40,22 +46,34 @@ class BreaksRun(Kind):
     def steps(self, bench: Bench) -> Steps:
         """One step a batch under either mask; a run that was stopped begins again."""
         from pruning.breaks import what_breaks
-        from pruning.evaluation import Evaluator
         from pruning.mask import HeadMask
-        from tasks.chosen import chosen_task
 
-        head_model = bench.load(self.model)
-        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
-        evaluator = Evaluator.of(head_model, task, self.split, self.n)
+        evaluator, broken = self._evaluator(bench)
+        head_model = evaluator.head_model
         masks = [HeadMask.of(head_model.grid, heads) for heads in (self.against, self.mask)]
         for number, mask in enumerate(masks):
             for done, total in evaluator.steps(mask):
                 yield Step(number * total + done, 2 * total)
         first, second = map(evaluator.outcomes, masks)
-        found = what_breaks(task, head_model, first, second, self.most)
+        found = what_breaks(evaluator.task, head_model, first, second, self.most)
         return {
-            "task": task.title,
+            "task": evaluator.task.title,
             "split": self.split,
             **found.to_json(),
             "skipped": [str(row) for row in broken[:20]],
         }
+
+    def _evaluator(self, bench: Bench) -> tuple[Evaluator, LeftOut]:
+        """Kept as long as the model stays in memory, so that the unpruned model is judged once for many masks."""
+        from pruning.evaluation import Evaluator
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        memory: dict[Any, Any] = bench.models.beside(self.model)
+        columns = tuple(sorted(self.columns.items()))
+        judged = ("breaks", self.task, self.data, file_fingerprint(self.data), columns, self.split, self.n)
+        if judged not in memory:
+            task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+            memory[judged] = Evaluator.of(head_model, task, self.split, self.n), broken
+        found: tuple[Evaluator, LeftOut] = memory[judged]
+        return found

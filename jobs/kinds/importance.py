@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
-from jobs.run import LONG, SHORT
+from jobs.learned_scores import SCHEMES, newest, result_of
+from jobs.run import LONG, SHORT, Run
+from models.fingerprint import fingerprint
 
 SHORT_UP_TO = 256
 """Examples that a short run may have."""
@@ -18,7 +21,10 @@ QUICK = ("confidence", "entropy", "fisher", "gradient", "lrp", "random", "taylor
 @register
 @dataclass(frozen=True)
 class ImportanceRun(Kind):
-    """The scores of a method on the first n examples of a split; the points are the values of batch after batch."""
+    """The scores of a method on the first n examples of a split; the points are the values of batch after batch.
+
+    A method whose scores are learned reads them from a finished run of gates: options {"run": ID}, by default the last.
+    """
 
     method: str = "gradient"
     options: dict[str, Any] = field(default_factory=dict)
@@ -40,7 +46,15 @@ class ImportanceRun(Kind):
     @property
     def lane(self) -> str:
         """The desk serves what takes seconds."""
-        return SHORT if self.n <= SHORT_UP_TO and self.method in QUICK else LONG
+        quick = self.method in SCHEMES or (self.n <= SHORT_UP_TO and self.method in QUICK)
+        return SHORT if quick else LONG
+
+    def as_run(self, folder: Path) -> Run:
+        """The run that this asks for; learned scores are those of the run that is the last one now."""
+        if self.method not in SCHEMES or "run" in self.options:
+            return super().as_run(folder)
+        learned = newest(folder, fingerprint(self.model), self.method)
+        return super(ImportanceRun, replace(self, options={"run": learned}) if learned else self).as_run(folder)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -56,8 +70,11 @@ class ImportanceRun(Kind):
         from analysis.importance.stability import stability
         from tasks.chosen import chosen_task
 
-        method = method_of(self.method)(**self.options)
         head_model = bench.load(self.model)
+        if self.method in SCHEMES and self.options.get("run"):
+            heads, gone = [str(head) for head in head_model.grid], {str(head) for head in head_model.removed}
+            return result_of(bench.folder.parent, self.options["run"], self.method, heads, gone)
+        method = method_of(self.method)(**self.options)
         task, broken = chosen_task(head_model, self.task, self.data, self.columns)
         batches = list(task.batches(head_model, self.split, self.n))
         total = sum(len(batch) for batch in batches)

@@ -63,9 +63,11 @@ class LearnRun(Kind):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Settings of gates and of training are both spelt as settings."""
+        """Some go by other names there."""
         given = super().arguments
-        return given | {"steps": given.pop("n_steps"), "setting": given.pop("settings") | given.pop("training")}
+        settings = given.pop("settings")
+        keep = {"keep": settings.pop("keep")} if "keep" in settings else {}
+        return given | keep | {"steps": given.pop("n_steps"), "setting": settings}
 
     def steps(self, bench: Bench) -> Steps:
         """A step a training step, from the last checkpoint on; what was told already is not told again."""
@@ -87,6 +89,7 @@ class LearnRun(Kind):
         (bench.folder / CHECKPOINT).unlink()
         return {
             "scheme": self.gates,
+            "n": len({row.index for row in learning.training.rows}),
             "task": task.title,
             "task_key": task.key,
             "metric": task.metrics[0].name,
@@ -118,7 +121,7 @@ class LearnRun(Kind):
         every = max(1, self.n_steps // 4)
         training = Settings(**{"steps": self.n_steps, "seed": self.seed, "every": every} | self.training)
         scheme = scheme_with(self.gates, self.settings)
-        return Plan(scheme, training, self.finetune, self.banks, self.weights)  # type: ignore[arg-type]  # it checks
+        return Plan(scheme, training, self.finetune, self.banks, self.weights)
 
 
 def _followed(learning: Learning, bench: Bench) -> Iterator[Step]:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import cli
 from jobs.client import run_here
-from jobs.kind import Bench
+from jobs.kind import Bench, Kind
 from jobs.kinds.ablations import AblationsRun
 from jobs.kinds.sweep import SweepRun
 from jobs.model_shelf import ModelShelf
-from jobs.run import DONE, FAILED
+from jobs.run import FAILED
 from jobs.store import Store
 from pruning.evaluation import Evaluator
 
@@ -33,20 +37,24 @@ def points_and_result(folder: Path, points: list[Any], stop: int | None = None) 
     return kept, None
 
 
-def test_a_run_that_is_killed_again_and_again_ends_with_the_same_result(tmp_path: Path) -> None:
-    whole, expected = points_and_result(tmp_path / "whole", [])
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
+    """A run that nobody disturbed: where it ran, its points, its result."""
+    folder = tmp_path_factory.mktemp("ended")
+    return folder, *points_and_result(folder, [])
+
+
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_result(ended: Any, tmp_path: Path) -> None:
+    _, whole, expected = ended
     assert len(whole) == 127
     kept: list[Any] = []
     for stop in (3, 75, 117):
-        kept, _ = points_and_result(tmp_path / "killed", kept, stop)
-    assert points_and_result(tmp_path / "killed", kept) == (whole, expected)
+        kept, _ = points_and_result(tmp_path, kept, stop)
+    assert points_and_result(tmp_path, kept) == (whole, expected)
 
 
-def test_the_result_holds_all_tables(tmp_path: Path) -> None:
-    run = run_here(Store(tmp_path), AblationsRun("looker", **SMALL))
-    assert run.state == DONE
-    found = run.result
-    assert found is not None
+def test_the_result_holds_all_tables(ended: Any) -> None:
+    found = ended[2]
     assert len(found["alone"]) == len(found["second"]["alone"]) == 36
     assert [row["head"].rsplit(".", 1)[0] for row in found["layers"]] == [f"encoder.{layer}" for layer in range(6)]
     assert all(row["development"]["table"] == "only" and row["test"]["table"] == "chosen" for row in found["layers"])
@@ -59,13 +67,13 @@ def test_the_result_holds_all_tables(tmp_path: Path) -> None:
     assert -1 <= found["second"]["spearman"] <= 1
 
 
-def test_the_curve_of_a_bank_is_that_of_a_sweep_and_shares_its_points(tmp_path: Path, monkeypatch: Any) -> None:
-    store = Store(tmp_path)
-    swept = run_here(store, SweepRun("looker", banks="encoder", **SMALL)).result
+def test_the_curve_of_a_bank_is_that_of_a_sweep_which_measures_nothing_again(
+    ended: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _, found = ended
     monkeypatch.setattr(Evaluator, "point", None)
-    found = run_here(store, AblationsRun("looker", **SMALL)).result
+    swept = run_here(Store(folder), SweepRun("looker", banks="encoder", **SMALL)).result
     assert swept is not None
-    assert found is not None
     assert found["banks"]["encoder"]["points"] == swept["points"]
     assert found["banks"]["encoder"]["random"] == swept["random"]
 
@@ -73,3 +81,20 @@ def test_the_curve_of_a_bank_is_that_of_a_sweep_and_shares_its_points(tmp_path: 
 def test_an_unknown_second_task_fails_with_one_sentence(tmp_path: Path) -> None:
     run = run_here(Store(tmp_path), AblationsRun("looker", second="music", **SMALL))
     assert (run.state, run.message.startswith("no task 'music'; known: ")) == (FAILED, True)
+
+
+def test_the_command_of_the_run_asks_for_that_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HEADLIGHT_HOME", str(tmp_path))
+    seen: list[Kind] = []
+
+    def note(_: Store, asked: Kind, *__: Any) -> None:
+        seen.append(asked)
+        raise ValueError("asked")
+
+    monkeypatch.setattr("jobs.client.run_here", note)
+    for kind in (
+        AblationsRun("looker"),
+        AblationsRun("writer", second="natural-text", options={"scale": "layer"}, n=20, step=0.0, seeds=7),
+    ):
+        cli.main(shlex.split(kind.command)[2:])
+        assert seen[-1] == kind

@@ -1,0 +1,165 @@
+"""Prunes attention scores and keys by learned priors, and fine-tunes what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+from jobs.run import LONG
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from models.head_model import HeadModel
+    from pruning.fiak.course import Course, Plan
+    from tasks.task import Task
+
+FOLDER = "pruned"
+PRIORS = "priors.npz"
+CHECKPOINT = "checkpoint.pt"
+SECONDS_BETWEEN_CHECKPOINTS = 20.0
+JUDGEMENTS = 10
+"""How often the model is judged in each of the two trainings."""
+
+
+@register
+@dataclass(frozen=True)
+class FiakRun(Kind):
+    """FiAK: priors trained with the model on calibration, scores or keys pruned by them, and the rest fine-tuned.
+
+    `scores` and `keys` are fractions, `prior` is pair or key, `shared` head or layer, `by` prior or random (the
+    control), `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first. The points tell loss,
+    metric and histograms of priors on the way. Artefacts: priors and what is kept, and a folder with the pruned model.
+    """
+
+    scores: float = 0.7
+    keys: float = 0.0
+    prior: str = "pair"
+    shared: str = "head"
+    by: str = "prior"
+    form: str = "dot"
+    mask: str = ""
+    steps_priors: int = 200
+    steps_tuning: int = 200
+    rate: float = 2e-4
+    batch: int = 16
+    seed: int = 0
+    length: int | None = None
+    n: int | None = None
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+
+    key = "fiak"
+    command_name = "fiak"
+
+    @property
+    def title(self) -> str:
+        """The model and what goes."""
+        parts = [
+            f"{share:.0%} of its {what}" for share, what in ((self.scores, "scores"), (self.keys, "keys")) if share
+        ]
+        control = ", at random" if self.by == "random" else ""
+        return f"FiAK of {self.model}: {' and '.join(parts)}{control}"
+
+    @property
+    def lane(self) -> str:
+        """It takes minutes."""
+        return LONG
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The steps of both trainings are one option there."""
+        given = super().arguments
+        return given | {"steps": [given.pop("steps_priors"), given.pop("steps_tuning")]}
+
+    def steps(self, bench: Bench) -> Steps:
+        """A step a training step, from the last checkpoint on; what was told already is not told again."""
+        from pruning.finetune import save_state
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        course = self._course(bench, head_model, task)
+        told = {(point["phase"], point["step"]) for point in bench.points}
+        yield Step(course.done, course.total)
+        yield from _again(course, told)
+        saved = time.monotonic()
+        for moment in course.steps():
+            judged = moment is None or moment.progress.value is not None
+            if judged or time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                save_state(course.state(), bench.folder / CHECKPOINT)
+                saved = time.monotonic()
+            new = moment is not None and moment.progress.tells and (moment.phase, moment.progress.step) not in told
+            yield Step(course.done, course.total, moment.to_json() if new and moment else None)
+        bench.say("comparing the pruned model with the masked one")
+        result = _result(course, bench.folder)
+        (bench.folder / CHECKPOINT).unlink(missing_ok=True)
+        return result | {"mask": self.mask, "by": self.by, "skipped": [str(row) for row in broken[:20]]}
+
+    def _course(self, bench: Bench, head_model: HeadModel, task: Task) -> Course:
+        """The course at its start, or where the last checkpoint left it."""
+        from pruning.fiak.course import Course
+        from pruning.finetune import read_state
+        from pruning.mask import HeadMask
+        from pruning.surgery import without_heads
+
+        plan = self._plan()
+        mask = HeadMask.of(head_model.grid, self.mask)
+        course = Course(without_heads(head_model, mask) if mask else head_model, task, plan)
+        if (bench.folder / CHECKPOINT).exists():
+            course.load(read_state(bench.folder / CHECKPOINT))
+        return course
+
+    def _plan(self) -> Plan:
+        from pruning.fiak.chosen import Choice
+        from pruning.fiak.course import Plan
+        from pruning.finetune import Settings
+
+        choice = Choice(self.scores, self.keys, self.prior, self.shared, self.by)
+        priors, tuning = (
+            Settings(steps, self.rate, self.batch, every=max(1, steps // JUDGEMENTS), seed=self.seed)
+            for steps in (self.steps_priors, self.steps_tuning)
+        )
+        return Plan(choice, self.form, self.length, priors, tuning, self.n)
+
+
+def _again(course: Course, told: set[tuple[str, int]]) -> Iterator[Step]:
+    """What a checkpoint knows and the store lost."""
+    for moment in course.told:
+        if (moment.phase, moment.progress.step) not in told:
+            yield Step(course.done, course.total, moment.to_json())
+
+
+def _result(course: Course, folder: Path) -> dict[str, Any]:
+    """Writes the artefacts and tells everything that was found."""
+    from pruning.fiak.cost import savings
+    from pruning.fiak.priors_file import write_priors
+    from pruning.fiak.saving import save_without_scores
+    from pruning.fiak.summary import head_means
+
+    pruned, task = course.result(), course.task
+    write_priors(folder / PRIORS, course.layers, course.priors, course.kept)
+    save_without_scores(pruned, course.layers, course.kept, course.plan.form, folder / FOLDER)
+    saved = savings(course.dense, pruned, course.layers, course.kept)
+    return {
+        "task": task.title,
+        "metric": task.metrics[0].name,
+        "higher_is_better": task.higher_is_better,
+        "measured": course.measured,
+        "change": {split: asdict(course.comparison(split)) for split in ("development", "test")},
+        "diversity": course.diversity,
+        "savings": saved.to_json(),
+        "difference": course.difference(pruned),
+        "heads": {str(head): mean for head, mean in head_means(course.layers, course.priors).items()},
+        "layers": [
+            {"name": layer.name, "heads": list(layer.heads), "length": layer.length, "initial": layer.initial}
+            for layer in course.layers
+        ],
+        "best_step": course.tuning.best_step if course.tuning else 0,
+        "folder": FOLDER,
+        "priors": PRIORS,
+    }

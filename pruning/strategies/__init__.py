@@ -1,0 +1,1 @@
+"""How scores, losses or roles become masks: one strategy a file."""

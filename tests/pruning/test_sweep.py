@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from analysis.importance.gradient import Gradient
+from analysis.importance.method import score
+from models.gating import gated
+from models.head_model import HeadModel
+from pruning.evaluation import Evaluator
+from pruning.mask import HeadMask
+from pruning.point import ORDER, Point, first_worse
+from pruning.strategies.fisher import FisherSearch
+from pruning.strategies.greedy import Greedy
+from pruning.strategies.random_order import RandomOrder
+from pruning.strategies.score import ByScore
+from pruning.strategies.strategy import Strategy
+from pruning.strategies.subject import Subject, heads_of
+from pruning.surgery import without_heads
+from pruning.sweep import Cache, Sweep, removal_order, sweep
+from tasks.task import Task
+from tests.analysis.hand_wired import IMPORTANT, hand_wired
+from tests.analysis.subjects import fresh, subject
+from tests.pruning.strategies.made_up import MadeUp
+
+N = 6
+
+
+def subject_of(head_model: HeadModel, task: Task) -> Subject:
+    scores = score(Gradient(), head_model, task, n=4).values
+    evaluator = Evaluator.of(head_model, task, "calibration", 4)
+    return Subject(
+        head_model.grid,
+        heads_of(head_model.grid, head_model.removed),
+        gone=head_model.removed,
+        scores=lambda _: scores,
+        losses=evaluator.losses,
+    )
+
+
+def swept(
+    head_model: HeadModel, task: Task, plan: Sweep, cache: Cache | None = None, have: Sequence[Point] = ()
+) -> list[Point]:
+    evaluator = Evaluator.of(head_model, task, "development", N)
+    steps = sweep(evaluator, subject_of(head_model, task), plan, cache, have)
+    return [progress.point for progress in steps if progress.point is not None]
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "vision"])
+def test_a_sweep_equals_one_that_loads_the_model_anew_for_every_point(kind: str) -> None:
+    head_model, task = subject(kind)
+    points = swept(head_model, task, Sweep(ByScore(), step=0.4))
+    assert len(points) == 4 + 5 * 3
+    whole = task.outcomes(fresh(kind)[0], "development", N)
+    for point in [*points[:6], points[-1]]:
+        again, task = fresh(kind)
+        mask = HeadMask.of(again.grid, point.mask)
+        with gated(again, mask.as_gates()):
+            outcomes = task.outcomes(again, "development", N)
+        estimate, comparison = task.metrics[0].estimate(outcomes), task.compare(whole, outcomes)
+        fallen = (comparison.difference < 0) == task.higher_is_better and comparison.difference != 0
+        assert point == Point(
+            removed=len(mask),
+            mask=point.mask,
+            metric=estimate.metric,
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            n=N,
+            loss=Evaluator.of(again, task, "development", N).loss(mask),
+            parameters=without_heads(again, mask).n_parameters,
+            flops=point.flops,
+            p=comparison.p_value if mask else None,
+            worse=bool(mask) and fallen and comparison.p_value < 0.01,
+            series=point.series,
+        )
+
+
+def test_the_unpruned_model_comes_first_then_the_curve_then_the_random_orders_in_turn() -> None:
+    head_model, task = subject("encoder")
+    plan = Sweep(ByScore(), step=0.5)
+    points = swept(head_model, task, plan)
+    n = len(head_model.grid)
+    in_turn = [(f"random {seed}", count) for count in (n // 2, n) for seed in range(5)]
+    assert [(point.series, point.removed) for point in points] == [(ORDER, 0), (ORDER, n // 2), (ORDER, n), *in_turn]
+    assert len({point.mask for point in points if point.removed == n // 2}) == 6
+    for point in points[3:]:
+        order = RandomOrder(seed=int(point.series[-1])).order(subject_of(head_model, task))
+        assert head_model.grid.parse(point.mask) == frozenset(order[: point.removed])
+
+
+def test_progress_counts_points_and_tells_where_a_search_can_be_left() -> None:
+    head_model, task = subject("encoder")
+    evaluator = Evaluator.of(head_model, task, "development", N)
+    told = list(sweep(evaluator, subject_of(head_model, task), Sweep(Greedy(), step=0.5)))
+    total = 3 + 5 * 2
+    assert all(progress.total == total for progress in told)
+    assert [progress.done for progress in told if progress.point is not None] == list(range(1, total + 1))
+    assert sum(progress.point is None for progress in told) >= len(head_model.grid)
+
+
+@pytest.mark.parametrize("strategy", [ByScore(), Greedy(), RandomOrder(seed=9)])
+def test_stopped_after_any_point_and_taken_up_again_it_ends_the_same(strategy: Strategy) -> None:
+    head_model, task = hand_wired()[:2]
+    plan = Sweep(strategy, step=0.5)
+    whole = swept(head_model, task, plan)
+    for n in range(len(whole) + 1):
+        assert [*whole[:n], *swept(head_model, task, plan, have=whole[:n])] == whole
+
+
+def test_two_sweeps_that_meet_measure_no_mask_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    head_model, task = hand_wired()[:2]
+    measured: list[str] = []
+    point_of = Evaluator.point
+    monkeypatch.setattr(Evaluator, "point", lambda self, mask: measured.append(str(mask)) or point_of(self, mask))
+    cache: dict[str, dict[str, Any]] = {}
+    first = swept(head_model, task, Sweep(ByScore(), step=0.25), cache)
+    assert Counter(measured) == Counter({point.mask for point in first}), "the empty and the full mask are shared"
+    assert set(cache) == set(measured)
+    n = len(measured)
+    assert swept(head_model, task, Sweep(ByScore(), step=0.25), cache) == first
+    assert len(measured) == n
+    finer = swept(head_model, task, Sweep(ByScore(), step=0.125), cache)
+    assert set(measured[n:]) == {point.mask for point in finer} - set(measured[:n])
+    assert len(measured) == len(set(measured))
+
+
+@pytest.mark.parametrize(
+    ("step", "at_least", "expected"),
+    [
+        (0.25, 0, (0, 4, 8, 12, 16)),
+        (0.3, 0, (0, 5, 10, 14, 16)),
+        (0.01, 0, tuple(range(17))),
+        (0, 0, tuple(range(17))),
+        (1, 0, (0, 16)),
+        (0.25, 2, (0, 4, 6)),
+        (0, 2, tuple(range(7))),
+    ],
+)
+def test_counts_go_by_shares_of_all_heads_up_to_what_can_go(
+    step: float, at_least: int, expected: tuple[int, ...]
+) -> None:
+    assert Sweep(ByScore(at_least=at_least), step=step).counts(MadeUp().subject()) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"step": 1.5}, "steps of 1.5 of all heads; from 0, one head at a time, to 1 are allowed"),
+        ({"seeds": 4}, "4 random orders; at least 5 are needed, or 0 beside a strategy that is random"),
+        ({"seeds": 0}, "0 random orders; at least 5 are needed"),
+        ({"seeds": 2, "strategy": RandomOrder()}, "2 random orders; at least 5 are needed"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Sweep(**({"strategy": ByScore()} | settings))
+
+
+def test_a_random_strategy_may_stand_alone_and_nothing_to_remove_is_said() -> None:
+    assert Sweep(RandomOrder(), seeds=0).random_orders() == []
+    with pytest.raises(ValueError, match="none of the 16 heads can go under these settings"):
+        Sweep(ByScore(at_least=5)).counts(MadeUp().subject())
+
+
+def test_the_first_point_that_is_worse_is_the_one_without_the_important_head() -> None:
+    head_model, task, important = hand_wired()
+    evaluator = Evaluator.of(head_model, task, "test")
+    plan = Sweep(ByScore(), step=0)
+    found = [one.point for one in sweep(evaluator, subject_of(head_model, task), plan) if one.point is not None]
+    worse = first_worse(found)
+    assert worse is not None
+    assert IMPORTANT in head_model.grid.parse(worse.mask)
+    before = [point for point in found if point.series == ORDER and point.removed < worse.removed]
+    assert all(important not in head_model.grid.parse(point.mask) for point in before)
+    assert any(point.worse and point.removed < worse.removed for point in found), "a random order fails earlier"
+    assert first_worse(before) is None
+
+
+def test_the_order_is_that_of_the_strategy_or_that_of_the_curve() -> None:
+    made_up = MadeUp()
+    subject = made_up.subject()
+    grid = subject.grid
+    assert removal_order(grid, ByScore(), subject, []) == ByScore().order(subject)
+    curve = [mask.removed for mask in FisherSearch().masks(subject, [0, 5, 16])]
+    blank = Point(0, "", "m", 0, 0, 0, 1, 0, 1, 1, None, False).to_json()
+    points = [Point.from_json(blank | {"removed": len(one), "mask": grid.spell(one)}) for one in reversed(curve)]
+    order = removal_order(grid, FisherSearch(), subject, points)
+    assert order[:5] == [head for head in grid if head in curve[1]]
+    assert set(order) == set(subject.heads)
+    assert len(order) == 16
