@@ -1,0 +1,74 @@
+"""Runs side by side, renamed, and taken home as a report that opens from disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from jobs.client import run_here
+from jobs.kinds.sweep import SweepRun
+from jobs.run import Run
+from jobs.store import Store
+from tools.app_server import AppServer, running_server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[AppServer, list[Run]]]:
+    """A server whose store holds two sweeps of the looker."""
+    with running_server(tmp_path_factory.mktemp("swept") / "home") as server:
+        store = Store(server.home)
+        runs = [
+            run_here(store, SweepRun("looker", method=method, step=0.25, n_scoring=16))
+            for method in ("gradient", "taylor")
+        ]
+        assert [run.state for run in runs] == ["done", "done"], runs[0].message
+        yield server, runs
+
+
+def test_ticked_runs_are_compared_on_one_chart_with_a_front(page: Page, swept: tuple[AppServer, list[Run]]) -> None:
+    server, runs = swept
+    page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
+    expect(page.locator(".st-key-compare-chart")).to_contain_text("Sweep of looker: taylor")
+    expect(page.locator(".st-key-compare-chart")).to_contain_text("Random order, mean and range of 5")
+    expect(page.locator(".st-key-charts")).to_contain_text("models are worth keeping")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("python cli.py sweep looker")
+
+
+def test_a_run_gets_another_name_and_keeps_it(page: Page, swept: tuple[AppServer, list[Run]]) -> None:
+    server, runs = swept
+    page.goto(f"{server.address}/runs?run={runs[0].id}")
+    name = page.get_by_role("textbox", name="Name")
+    expect(name).to_have_value("Sweep of looker: gradient")
+    name.fill("My first sweep")
+    name.press("Enter")
+    expect(page.locator(".st-key-compare-chart")).to_contain_text("My first sweep")
+    assert Store(server.home).get(runs[0].id).title == "My first sweep"
+
+
+def test_the_report_opens_from_disk_with_no_network(
+    page: Page, browser: Browser, swept: tuple[AppServer, list[Run]], tmp_path: Path
+) -> None:
+    server, runs = swept
+    page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
+    expect(page.locator(".st-key-compare-chart")).to_be_visible()
+    with page.expect_download() as started:
+        page.locator(".st-key-report button").click()
+    report = tmp_path / "report.html"
+    started.value.save_as(report)
+    assert report.stat().st_size < 8_000_000
+    context = browser.new_context(offline=True)
+    asked: list[str] = []
+    opened = context.new_page()
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(report.as_uri())
+    expect(opened.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(opened.get_by_text("Repeat it with").first).to_be_visible()
+    expect(opened.get_by_text(re.compile("heads go before the first point")).first).to_be_visible()
+    context.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
