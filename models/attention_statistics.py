@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
+from models.devices import widest
 from models.heads import HeadId
 from models.sites import Site
 
@@ -121,7 +122,7 @@ def query_sums(
     weights = attention.to(torch.promote_types(attention.dtype, torch.float32)) * pairs
     maximum, argmax = weights.max(dim=-1)  # [batch, head, query]
     radius = max(first_query + n_queries, n_keys) - 1
-    precise = _precise(attention.device)
+    precise = widest(attention.device)
     return QuerySums(
         pairs.any(dim=-1).sum(dtype=precise),
         maximum.sum(dim=(0, 2), dtype=precise),
@@ -143,7 +144,7 @@ def entropies(weights: Attention) -> PerQuery:
 def offset_mass(weights: Attention, first_query: int, radius: int) -> PerOffset:
     """Weight summed along each diagonal, the offsets from -radius to radius."""
     n_queries, n_keys = weights.shape[-2:]
-    diagonals = diagonal_sums(weights.sum(dim=0, dtype=_precise(weights.device)))
+    diagonals = diagonal_sums(weights.sum(dim=0, dtype=widest(weights.device)))
     lowest, highest = -(first_query + n_queries - 1), n_keys - 1 - first_query
     return pad(diagonals, (lowest + radius, radius - highest))
 
@@ -164,15 +165,10 @@ def _argmax_counts(argmax: Tensor, counted: Tensor, first_query: int, radius: in
     n_heads, n_queries = argmax.shape[1:]
     queries = torch.arange(first_query, first_query + n_queries, device=argmax.device)
     columns = (argmax - queries + radius).transpose(0, 1).flatten(1)  # [head, batch * query]
-    counts = torch.zeros(n_heads, 2 * radius + 1, dtype=_precise(argmax.device), device=argmax.device)
+    counts = torch.zeros(n_heads, 2 * radius + 1, dtype=widest(argmax.device), device=argmax.device)
     return counts.scatter_add_(1, columns, counted.transpose(0, 1).flatten(1).to(counts.dtype))
 
 
 def _widened(sums: PerOffset, radius: int) -> WiderPerOffset:
     more = radius - sums.shape[1] // 2
     return pad(sums, (more, more))
-
-
-def _precise(device: torch.device) -> torch.dtype:
-    """Sums of many small numbers want double precision, which Apple's GPUs lack."""
-    return torch.float32 if device.type == "mps" else torch.float64

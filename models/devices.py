@@ -1,8 +1,16 @@
-"""Where a model computes, and in which precision."""
+"""Where a model computes, in which precision, and how much at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
 import torch
+from torch import nn
+
+T = TypeVar("T")
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
@@ -32,3 +40,59 @@ def pick_dtype(wanted: str, device: torch.device) -> torch.dtype | str:
     if wanted not in DTYPES:
         raise ValueError(f"no precision {wanted!r}; allowed are auto, {', '.join(DTYPES)}")
     return DTYPES[wanted]
+
+
+def widest(device: torch.device) -> torch.dtype:
+    """For sums of many small numbers: double precision, which Apple's GPUs lack."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def mixed_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Lets matrix products run in bfloat16 on CUDA devices that have it, while the context lasts; nothing elsewhere.
+
+    Float16 is left out: its small range needs the loss to be scaled.
+    """
+    if device.type == "cuda" and torch.cuda.is_bf16_supported():
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return nullcontext()
+
+
+def in_parts(model: nn.Module, n_rows: int, width: int, work: Callable[[slice], T]) -> list[T]:
+    """What `work` gives for the rows of a batch, in slices as large as memory allows, one after the other.
+
+    A row counts `width` places. When the device runs out of memory the slice is halved and done again, so `work` must
+    leave nothing behind if it fails; how many places fitted is remembered for this model on this device.
+    """
+    device = next(model.parameters()).device
+    known = _FITTING.setdefault(model, {})
+    found: list[T] = []
+    start = 0
+    while start < n_rows:
+        size = min(n_rows - start, max(1, known.get(device, n_rows * width) // width))
+        try:
+            found.append(work(slice(start, start + size)))
+            start += size
+            continue
+        except (RuntimeError, MemoryError) as error:
+            if size == 1 or not is_out_of_memory(error):
+                raise
+        known[device] = size * width // 2  # here, where the failed work is no longer held by the exception
+        _release(device)
+    return found
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a device, or the machine itself, has no memory left for what was asked."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(
+        phrase in str(error).lower() for phrase in ("out of memory", "not enough memory", "can't allocate memory")
+    )
+
+
+_FITTING: WeakKeyDictionary[nn.Module, dict[torch.device, int]] = WeakKeyDictionary()
+
+
+def _release(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()

@@ -65,8 +65,8 @@ class MaskedLosses:
     def _by_first_change(self, masks: Masks) -> dict[Site, list[int]]:
         """The numbers of the masks by the attention layer, in order of time, whose gates are the first to change."""
         found: dict[Site, list[int]] = {}
-        changed: Bool[Tensor, "mask head"] = masks.to(self.reference) != self.reference
-        waiting = torch.ones(len(masks), dtype=torch.bool, device=changed.device)
+        changed: Bool[Tensor, "mask head"] = (masks.to(self.reference) != self.reference).cpu()
+        waiting = torch.ones(len(masks), dtype=torch.bool)
         for site in sorted(self.head_model.sites, key=self.recording.beginning):
             columns = [self.head_model.grid.positions[HeadId(site.bank, site.layer, head)] for head in site.kept]
             first = waiting & changed[:, columns].any(dim=1)

@@ -47,7 +47,8 @@ def choices(head_model: HeadModel, batch: Batch) -> Choices:
     if logits is None:
         raise ValueError(f"{head_model.name} gives no logits; a model with an output head is needed")
     if logits.dim() == 3 and batch.labels.dim() == 2:
-        logits = logits[batch.labels != IGNORED]
+        places = (batch.labels != IGNORED).int().argmax(dim=1)
+        logits = logits.take_along_dim(places[:, None, None], dim=1).squeeze(1)
     if logits.dim() != 2:
         raise ValueError(f"{head_model.name} gives logits of shape {list(logits.shape)}; one choice a row is needed")
     return precise(logits)

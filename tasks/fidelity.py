@@ -86,7 +86,7 @@ class Fidelity(Task):
 
         Not the divergence: that is at its least where all heads are open, so its gradient there says nothing.
         """
-        labels = batch.labels if batch.labels.dim() == 1 else batch.labels[batch.labels != IGNORED]
+        labels = batch.labels if batch.labels.dim() == 1 else batch.labels.amax(dim=1)  # all others are IGNORED
         return cross_entropy(choices(head_model, batch), labels, reduction="none")
 
     def observe(self, head_model: HeadModel, batch: Batch) -> Mapping[str, NDArray[Any]]:

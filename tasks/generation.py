@@ -68,6 +68,7 @@ def greedy(model: PreTrainedModel, inputs: dict[str, Tensor], limits: Sequence[i
     source_mask = inputs["attention_mask"][:, : encoded.shape[1]]
     remaining = torch.tensor(limits, device=device)  # [row]
     written = torch.full((len(limits), max(limits)), rule.filler, device=device)  # [source, step]
+    ends = rule.ends.to(device)
     rows = torch.arange(len(limits), device=device)  # [row], numbers of the sources that go on
     done = torch.zeros_like(rows, dtype=torch.bool)
     token = torch.full_like(rows, rule.start)
@@ -91,7 +92,7 @@ def greedy(model: PreTrainedModel, inputs: dict[str, Tensor], limits: Sequence[i
         cache = output.past_key_values
         token = rule.choose(output.logits[:, -1], step)
         written[rows, step] = token
-        done |= torch.isin(token, rule.ends.to(device))
+        done |= torch.isin(token, ends)
     return [rule.cut(tokens, limit) for tokens, limit in zip(written.tolist(), limits, strict=True)]
 
 

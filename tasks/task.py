@@ -166,5 +166,6 @@ def precise(logits: Tensor) -> Tensor:
 
 def array(values: Tensor) -> NDArray[Any]:
     """The values, back from the device; floats in double precision."""
-    numbers: NDArray[Any] = (values.double() if values.is_floating_point() else values).cpu().numpy()
+    here = values.cpu()  # first, for some devices have no double precision
+    numbers: NDArray[Any] = (here.double() if here.is_floating_point() else here).numpy()
     return numbers

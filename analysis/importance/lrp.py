@@ -11,6 +11,7 @@ from torch import Tensor
 
 from analysis.importance.method import Method, OfLayer, Portion, Values, Weights, on_grid, register
 from models.contexts import Context, watching_contexts
+from models.devices import widest
 from models.example_inputs import output_tensor
 from models.head_model import HeadModel
 from models.probe_inputs import accepted, probe_inputs
@@ -115,8 +116,8 @@ def traced(
     tensors = [context.values for context in contexts]
     found = _relevances(start.sum(), [*tensors, *passing.entered, *passing.constants])
     n_contexts, n_entered = len(tensors), len(tensors) + len(passing.entered)
-    arrived = [sum(float(part.sum()) for part in parts) for parts in (found[n_contexts:n_entered], found[n_entered:])]
-    return Trace(_by_layer(contexts, found[:n_contexts]), Conservation(float(start.sum().detach()), *arrived))
+    sums = [_total(parts, start) for parts in ((start,), found[n_contexts:n_entered], found[n_entered:])]
+    return Trace(_by_layer(contexts, found[:n_contexts]), Conservation(*torch.stack(sums).tolist()))
 
 
 def top_choices(logits: Tensor, judged: Judged | None) -> PerExample:
@@ -137,9 +138,18 @@ def _relevances(start: Tensor, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Of every tensor x df/dx, in double precision; 0 where nothing depends on it, however large it is."""
     gradients = torch.autograd.grad(start, tensors, materialize_grads=True)
     return [
-        torch.where(gradient == 0, 0.0, tensor.detach().double() * gradient.double())
+        torch.where(gradient == 0, 0.0, _wide(tensor.detach()) * _wide(gradient))
         for tensor, gradient in zip(tensors, gradients, strict=True)
     ]
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values.to(widest(values.device))
+
+
+def _total(parts: Sequence[Tensor], like: Tensor) -> Tensor:
+    """The sum of all numbers, on the device of `like`."""
+    return sum((part.detach().sum() for part in parts), start=_wide(like.detach().new_zeros(())))
 
 
 def _by_layer(contexts: Sequence[Context], found: Sequence[Tensor]) -> dict[Site, OfLayer]:

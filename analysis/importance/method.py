@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from analysis.importance.scores import Scores
+from models.devices import widest
 from models.head_model import HeadModel
 from models.heads import HeadGrid, HeadId
 from models.registry import Registry
@@ -159,13 +160,14 @@ def by_head(grid: HeadGrid, numbers: Array) -> dict[HeadId, float]:
 
 def on_grid(head_model: HeadModel, batch: Batch, layers: Mapping[Site, OfLayer], removed: float = 0.0) -> Values:
     """Numbers for the kept heads of every layer as a row an example in the order of the grid; `removed` fills gaps."""
-    values = torch.full((len(batch), len(head_model.grid)), removed, dtype=torch.float64)
+    device = head_model.device
+    values = torch.full((len(batch), len(head_model.grid)), removed, dtype=widest(device), device=device)
     for site, numbers in layers.items():
         columns = [head_model.grid.positions[HeadId(site.bank, site.layer, head)] for head in site.kept]
-        values[:, columns] = numbers.detach().cpu().double()
+        values[:, columns] = numbers.detach().to(values)
     return values
 
 
 def _array(numbers: Tensor) -> Array:
-    found: Array = numbers.detach().double().cpu().numpy()
+    found: Array = numbers.detach().cpu().double().numpy()
     return found

@@ -31,8 +31,9 @@ class FiakRun(Kind):
     """FiAK: priors trained with the model on calibration, scores or keys pruned by them, and the rest fine-tuned.
 
     `scores` and `keys` are fractions, `prior` is pair or key, `shared` head or layer, `by` prior or random (the
-    control), `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first. The points tell loss,
-    metric and histograms of priors on the way. Artefacts: priors and what is kept, and a folder with the pruned model.
+    control), `among` layer or query, `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first.
+    The points tell loss, metric and histograms of priors on the way. Artefacts: priors and what is kept, and a folder
+    with the pruned model.
     """
 
     scores: float = 0.7
@@ -40,6 +41,7 @@ class FiakRun(Kind):
     prior: str = "pair"
     shared: str = "head"
     by: str = "prior"
+    among: str = "layer"
     form: str = "dot"
     mask: str = ""
     steps_priors: int = 200
@@ -119,7 +121,7 @@ class FiakRun(Kind):
         from pruning.fiak.course import Plan
         from pruning.finetune import Settings
 
-        choice = Choice(self.scores, self.keys, self.prior, self.shared, self.by)
+        choice = Choice(self.scores, self.keys, self.prior, self.shared, self.by, self.among)
         priors, tuning = (
             Settings(steps, self.rate, self.batch, every=max(1, steps // JUDGEMENTS), seed=self.seed)
             for steps in (self.steps_priors, self.steps_tuning)

@@ -86,16 +86,39 @@ def test_a_run_stopped_and_taken_up_again_ends_with_the_same_bits(stop: int, tmp
         if progress.step == stop:
             break
     save_state(first.state(), tmp_path / "checkpoint.pt")
-    torch.manual_seed(stop)  # what else the process does must not matter
-    torch.rand(7)
     second = FineTuning(smaller(), judge(), QUICK)
     second.load(read_state(tmp_path / "checkpoint.pt"))
+    torch.manual_seed(stop + 1)  # what else the process does must not matter
     seen += second.steps()
     assert seen == records
     assert second.history == whole.history
     assert same(weights(second.head_model), weights(whole.head_model))
     assert same(weights(second.best()), weights(whole.best()))
     assert second.best_step == whole.best_step
+
+
+def test_patience_outlasts_a_stop() -> None:
+    settled = replace(QUICK, rate=1e-12, patience=2)  # too slow for anything to get better
+    first = FineTuning(smaller(), judge(), settled)
+    steps = first.steps()
+    while first.step < 5:
+        next(steps)
+    second = FineTuning(smaller(), judge(), settled)
+    second.load(first.state())
+    assert [progress.step for progress in second.steps()] == [6, 7, 8]
+    assert (second.ended, second.best_step) == (True, 0)
+
+
+def test_rounds_follow_each_other_and_each_has_every_row_in_an_order_of_its_own() -> None:
+    tuning = FineTuning(smaller(), judge(), QUICK)
+    rounds = []
+    for number in range(3):
+        rounds.append([])
+        for place in range(4):  # 14 rows, 4 at a time
+            tuning.step = 4 * number + place
+            rounds[-1] += [row.index for row in tuning._examples()]
+    assert all(sorted(one) == list(range(14)) for one in rounds)
+    assert rounds[0] != rounds[1] != rounds[2]
 
 
 def test_the_seed_decides_everything_and_nothing_else_does() -> None:
@@ -226,9 +249,10 @@ def test_long_gradients_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_batch_that_does_not_fit_is_learned_in_parts_to_the_same_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = []
+    monkeypatch.setattr("pruning.finetune.LONGEST_GRADIENT", 1e9)
+    runs, sizes = [], []
     for most in (100, 3):
-        tuning = FineTuning(smaller(), judge(), QUICK)
+        tuning = FineTuning(smaller(), judge(), replace(QUICK, batch=7))
         for module in tuning.head_model.model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
@@ -238,12 +262,14 @@ def test_a_batch_that_does_not_fit_is_learned_in_parts_to_the_same_gradient(monk
             found = plain(self, head_model, batch)
             if len(batch) > most:
                 raise torch.OutOfMemoryError("CUDA out of memory")
+            sizes.append(len(batch))
             return found
 
         with monkeypatch.context() as patch:
             patch.setattr(Classification, "losses", cramped)
             tuning.train_step()
         runs.append([one.grad for one in tuning.parameters if one.grad is not None])
+    assert sizes == [7, 3, 3, 1]
     for one, other in zip(*runs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 

@@ -1,0 +1,259 @@
+"""A short training of a smaller model, which can be stopped at any step and taken up again, to the same weights."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.devices import in_parts, mixed_precision
+from models.gating import uninstall
+from models.head_model import HeadModel
+from tasks.ablating import picked
+from tasks.batching import Batch, EncodedRow, collated
+from tasks.task import Task
+
+TRAINED_ON, JUDGED_ON = "calibration", "development"
+WARM_UP = 0.1
+"""The share of the steps in which the rate rises; then it falls to 0 in a line."""
+
+WEIGHT_DECAY = 0.01
+LONGEST_GRADIENT = 1.0
+TOLD_EVERY = 5
+"""Steps between two looks at the loss; each look waits for the device."""
+
+COUNTS = ("step", "best_step", "best_value", "judged_in_vain")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train: `every` so many steps the model is judged, and `patience` judgements without a better one end it.
+
+    A step sees `batch` examples. The best weights that were judged are kept.
+    """
+
+    steps: int = 200
+    rate: float = 2e-4
+    batch: int = 16
+    every: int = 20
+    patience: int = 5
+    n_judged: int | None = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "every", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least 1 is needed")
+        if not 0 < self.rate < 1:
+            raise ValueError(f"a learning rate of {self.rate}; allowed is a number between 0 and 1")
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of one step, counted from 0."""
+        rising = max(1, round(WARM_UP * self.steps))
+        return self.rate * min((step + 1) / rising, (self.steps - step) / max(1, self.steps - rising + 1), 1.0)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """After a step: the mean loss since it was last told, and the metric on development where it was judged."""
+
+    step: int
+    rate: float
+    loss: float | None = None
+    value: float | None = None
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a number in it."""
+        return self.loss is not None or self.value is not None
+
+
+class FineTuning:
+    """The training of a copy of a model on the calibration examples of a task.
+
+    Everything that happens at a step depends on the seed and the number of the step, and on `state`: order of the data,
+    dropout, learning rate. So `load(state())` goes on as if nothing had happened, whatever else the process computes.
+    Development examples only decide when to stop and which weights to keep; test examples are never looked at.
+    """
+
+    def __init__(self, head_model: HeadModel, task: Task, settings: Settings) -> None:
+        self.head_model = trainable_copy(head_model)
+        self.task = task
+        self.settings = settings
+        self.parameters = [one for one in self.head_model.model.parameters() if one.requires_grad]
+        decayed = [one for one in self.parameters if one.dim() > 1]
+        plain = [one for one in self.parameters if one.dim() <= 1]
+        groups = [{"params": decayed, "weight_decay": WEIGHT_DECAY}, {"params": plain, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=0.0)
+        self.rows = task.rows(self.head_model, TRAINED_ON, None)
+        self.history: list[Progress] = []
+        self.step = self.best_step = self.judged_in_vain = 0
+        self.best_value = math.nan
+        self.best_weights: dict[str, Tensor] = {}
+        self._losses = torch.zeros((), device=self.head_model.device)  # of the steps since the loss was told
+        self._round = (0, self._mixed(0))
+
+    def steps(self) -> Iterator[Progress]:
+        """Judges the model as it is, then trains step by step until nothing gets better or all steps are done."""
+        if not self.history:
+            yield self._noted(Progress(0, 0.0, value=self._judged()))
+        while not self.ended:
+            self.train_step()
+            yield self._noted(self._told())
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.step >= self.settings.steps or self.judged_in_vain >= self.settings.patience
+
+    def best(self) -> HeadModel:
+        """A copy of the model with the weights that were judged best."""
+        model = copy.deepcopy(self.head_model.model)
+        model.load_state_dict(self.best_weights)
+        return replace(self.head_model, model=model.eval())
+
+    def train_step(self) -> None:
+        """One step of AdamW; nothing is read back from the device."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.rate_at(self.step)
+        batch = collated(self._examples(), self.head_model, TRAINED_ON)
+        width = max(value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values())
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.random.fork_rng([self.head_model.device] if self.head_model.device.type == "cuda" else []):
+            torch.manual_seed(random.Random(f"{self.settings.seed}/{self.step}").getrandbits(63))
+            parts = in_parts(self.head_model.model, len(batch), width, lambda rows: self._learned(batch, rows))
+        torch.nn.utils.clip_grad_norm_(self.parameters, LONGEST_GRADIENT)
+        self.optimizer.step()
+        self._losses += torch.stack(parts).sum()
+        self.step += 1
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the rest of the run depends on, as `torch.save` writes and `torch.load` safely reads it."""
+        return {
+            "settings": asdict(self.settings),
+            "counts": {name: getattr(self, name) for name in COUNTS},
+            "history": [asdict(progress) for progress in self.history],
+            "losses": self._losses,
+            "model": self.head_model.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "best_weights": self.best_weights,
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Goes back to where `state` was taken."""
+        if state["settings"] != asdict(self.settings):
+            raise ValueError(f"a checkpoint of {state['settings']}; this run has {asdict(self.settings)}")
+        for name, value in state["counts"].items():
+            setattr(self, name, value)
+        self.history = [Progress(**progress) for progress in state["history"]]
+        self.head_model.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.best_weights = state["best_weights"]
+        self._losses = state["losses"].to(self.head_model.device)
+
+    def _learned(self, batch: Batch, rows: slice) -> Tensor:
+        """Adds the gradients of some rows of a batch, and returns their share of its mean loss."""
+        part = picked(batch, torch.arange(len(batch))[rows]) if rows != slice(0, len(batch)) else batch
+        self.head_model.model.train()
+        try:
+            with mixed_precision(self.head_model.device):
+                loss = self.task.losses(self.head_model, part).sum() / len(batch)
+            found = torch.autograd.grad(loss, self.parameters, allow_unused=True)
+        finally:
+            self.head_model.model.eval()
+        own = [None if one is None else one.clone() for one in found]  # two weights may share one gradient
+        for parameter, gradient in zip(self.parameters, own, strict=True):  # from here on nothing needs more memory
+            if parameter.grad is None:
+                parameter.grad = gradient
+            elif gradient is not None:
+                parameter.grad.add_(gradient)
+        return loss.detach()
+
+    def _examples(self) -> list[EncodedRow]:
+        """The rows of this step; every round goes through all rows once, in as many batches as the first."""
+        number, place = divmod(self.step, len(self._round[1]))
+        if self._round[0] != number:
+            self._round = (number, self._mixed(number))
+        return self._round[1][place]
+
+    def _mixed(self, number: int) -> list[list[EncodedRow]]:
+        return mixed(self.rows, self.settings, self.task.budget(self.head_model), number)
+
+    def _told(self) -> Progress:
+        """What there is to tell after a step."""
+        last = self.step >= self.settings.steps
+        rate, judged = self.settings.rate_at(self.step - 1), last or self.step % self.settings.every == 0
+        loss = self._mean_loss() if judged or self.step % TOLD_EVERY == 0 else None
+        return Progress(self.step, rate, loss, self._judged() if judged else None)
+
+    def _mean_loss(self) -> float:
+        """The mean loss of the steps since this was last asked; a ValueError where training has run away."""
+        since = next((one.step for one in reversed(self.history) if one.loss is not None), 0)
+        loss = float(self._losses) / (self.step - since)
+        if not math.isfinite(loss):
+            raise ValueError(f"the loss is {loss} after {self.step} steps; try a lower rate than {self.settings.rate}")
+        self._losses = torch.zeros_like(self._losses)
+        return loss
+
+    def _judged(self) -> float:
+        """The headline metric on development; weights better than all before are kept."""
+        outcomes = self.task.outcomes(self.head_model, JUDGED_ON, self.settings.n_judged)
+        value = self.task.metrics[0].estimate(outcomes).value
+        better = value > self.best_value if self.task.higher_is_better else value < self.best_value
+        if better or not self.best_weights:
+            weights = self.head_model.model.state_dict()
+            self.best_weights = {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
+            self.best_value, self.best_step, self.judged_in_vain = value, self.step, 0
+        else:
+            self.judged_in_vain += 1
+        return value
+
+    def _noted(self, progress: Progress) -> Progress:
+        if progress.tells:
+            self.history.append(progress)
+        return progress
+
+
+def trainable_copy(head_model: HeadModel) -> HeadModel:
+    """A copy in single precision at least: half precision loses small steps."""
+    model = copy.deepcopy(head_model.model)
+    uninstall(model)
+    if torch.finfo(model.dtype).bits < 32:
+        model = model.float()
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(f"{head_model.name} has no weight that may be trained; all of them are frozen")
+    return replace(head_model, model=model.eval())
+
+
+def mixed(rows: Sequence[EncodedRow], settings: Settings, budget: int, number: int) -> list[list[EncodedRow]]:
+    """The rows in batches of like length, in an order that depends on the seed and the number of the round alone."""
+    chance = random.Random(f"{settings.seed}/{number}")
+    waiting = sorted(chance.sample(rows, len(rows)), key=lambda row: row.lengths)
+    batches: list[list[EncodedRow]] = []
+    for row in waiting:
+        full = not batches or len(batches[-1]) == settings.batch or (len(batches[-1]) + 1) * row.lengths[0] > budget
+        if full:
+            batches.append([])
+        batches[-1].append(row)
+    chance.shuffle(batches)
+    return batches
+
+
+def save_state(state: dict[str, Any], path: Path) -> None:
+    """Writes a checkpoint so that a kill leaves either the old or the new one."""
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def read_state(path: Path) -> dict[str, Any]:
+    """What `save_state` wrote, on the CPU."""
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return state

@@ -1,0 +1,87 @@
+"""What is run on a device: the paths of the library that compute there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from analysis.importance.gradient import gate_gradients, token_gradients
+from analysis.importance.wanda import Wanda
+from models.gating import gated
+from pruning.finetune import FineTuning, Settings
+from pruning.rescaling import Sums, folded
+from pruning.surgery import without_heads
+from tasks.ablating import open_gates
+from tests.gpu.subjects import Subject
+
+
+def gates(subject: Subject) -> Tensor:
+    """The losses of a batch under a mask."""
+    with torch.no_grad(), gated(subject.head_model, subject.mask.as_gates(subject.head_model.device)):
+        return subject.task.losses(subject.head_model, subject.batch)
+
+
+def gates_by_row(subject: Subject) -> Tensor:
+    """The same with gates for every example."""
+    rows = open_gates(subject.head_model, len(subject.batch)) * subject.mask.as_gates(subject.head_model.device)
+    with torch.no_grad(), gated(subject.head_model, rows):
+        return subject.task.losses(subject.head_model, subject.batch)
+
+
+def scores(subject: Subject) -> Tensor:
+    """The derivatives of every example by every gate."""
+    return gate_gradients(subject.head_model, subject.task, subject.batch)
+
+
+def loudness(subject: Subject) -> Tensor:
+    """Weight times activation, which every layer gives a part of."""
+    values, _ = Wanda().of_batch(subject.head_model, subject.task, subject.batch)
+    return values
+
+
+def surgery(subject: Subject) -> Tensor:
+    """The losses of the really smaller model."""
+    smaller = without_heads(subject.head_model, subject.mask)
+    with torch.no_grad():
+        return subject.task.losses(smaller, subject.batch)
+
+
+def rescaling(subject: Subject) -> Tensor:
+    """The normal equations of the last layer."""
+    sums = Sums.empty(subject.head_model.sites[-1], subject.head_model)
+    sums.add_batch(subject.head_model, subject.batch, subject.mask.as_gates(subject.head_model.device))
+    return sums.among_heads
+
+
+def folding(subject: Subject) -> Tensor:
+    """The losses of the smaller model with scales in its output projections."""
+    scales = 1.5 * subject.mask.as_gates(subject.head_model.device)
+    with torch.no_grad():
+        return subject.task.losses(folded(subject.head_model, subject.mask, scales), subject.batch)
+
+
+def training(subject: Subject) -> Tensor:
+    """All weights of the smaller model after a few steps."""
+    smaller = without_heads(subject.head_model, subject.mask)
+    tuning = FineTuning(smaller, subject.task, Settings(steps=10, batch=4, rate=1e-3))
+    for module in tuning.head_model.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # devices draw other random numbers
+    for _ in range(3):
+        tuning.train_step()
+    return torch.cat([parameter.detach().flatten() for parameter in tuning.parameters])
+
+
+PATHS: dict[str, Callable[[Subject], Tensor]] = {
+    "gates": gates,
+    "gates by row": gates_by_row,
+    "scores": scores,
+    "scores by token": lambda subject: token_gradients(subject.head_model, subject.task, subject.batch),
+    "loudness": loudness,
+    "surgery": surgery,
+    "rescaling": rescaling,
+    "folding": folding,
+    "training": training,
+}
