@@ -24,6 +24,7 @@ from ui.live_metric import ask, measured, point_of, tiles_html, unpruned
 from ui.mask_link import short_mask
 from ui.presets import show_presets
 from ui.remembered import show_remembered
+from ui.repair_card import show_repair
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import ROLES
 from ui.speed_card import show_speed
@@ -139,8 +140,8 @@ def here(lab: Lab) -> dict[str, Any]:
 @st.fragment(key=MORE)
 def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
     """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
-    breaks, card, budget, masks, speed, home = st.tabs(
-        ["What breaks", "Head card", "Budget", "Masks put aside", "Speed", "Take it home"],
+    breaks, card, budget, masks, speed, repair, home = st.tabs(
+        ["What breaks", "Head card", "Budget", "Masks put aside", "Speed", "Repair", "Take it home"],
         key="lab-tab",
         on_change="rerun",
         bind="query-params",
@@ -151,6 +152,7 @@ def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
         (budget, lambda one: show_budget(one, methods, refresh)),
         (masks, lambda one: show_remembered(one, refresh)),
         (speed, show_speed),
+        (repair, show_repair),
         (home, lambda one: show_download(one.choice, one.spelt)),
     ):
         if tab.open:

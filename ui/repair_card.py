@@ -1,0 +1,53 @@
+"""Brings a smaller model back: heads that stay are rescaled by least squares, and the model is trained briefly."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from jobs.kinds.finetune import STARTS, FinetuneRun
+from jobs.run import Run
+from ui.asking import answered
+from ui.lab_masks import Lab
+from ui.live_metric import chance_text
+from ui.metric_text import change_text, point_text
+from ui.site_map import PRUNE_LAB
+
+WANTED = "repair-wanted"
+
+
+def show_repair(lab: Lab) -> None:
+    """How to start, for how long, and what came of it on the test set."""
+    if not lab.mask:
+        st.caption("Switch some heads off: then the smaller model can be trained again here.")
+        return
+    start_box, steps_box, button_box = st.columns([2, 1, 1], vertical_alignment="bottom")
+    start = start_box.selectbox("Begin", list(STARTS), format_func=STARTS.__getitem__, key="repair-start")
+    steps = int(steps_box.number_input("Training steps", 10, 100_000, 200, 50, key="repair-steps"))
+    wanted = FinetuneRun(lab.choice.model, lab.spelt, **lab.choice.judged, start=start, training={"steps": steps})
+    if button_box.button("Train it", key="repair", icon=":material/healing:", width="stretch"):
+        st.session_state[WANTED] = wanted
+    if st.session_state.get(WANTED) != wanted:
+        st.caption(
+            "It trains on calibration, stops by development and reports on test; the model itself stays as it is."
+        )
+        return
+    run = answered(wanted)
+    if run is not None:
+        _show_repaired(run)
+
+
+def _show_repaired(run: Run) -> None:
+    result, report = run.result, run.result["report"]
+    gain, name = report["gain"], result["metric"]
+    title = f"Training gives {change_text(name, gain['difference'])} on test, {chance_text(gain['p_value'])}"
+    stages = {"unpruned": "unpruned", "pruned": "without the heads", "tuned": "trained again"}
+    lines = " · ".join(f"{text} {point_text(report[stage])}" for stage, text in stages.items())
+    st.html(f'<h2 class="hl-card-title">{escape(title)}</h2><p class="hl-source">{escape(lines)}</p>')
+    st.page_link(
+        PRUNE_LAB.file,
+        label="Open the smaller model",
+        icon=":material/deployed_code:",
+        query_params={"model": str(run.folder / result["folder"]), "task": result["task_key"]},
+    )
