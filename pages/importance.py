@@ -10,20 +10,28 @@ import streamlit as st
 from analysis.agreement import agreements
 from analysis.importance.levels import levelled
 from analysis.importance.scores import Scores
+from jobs.kinds.ablations import AblationsRun
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.learned_scores import newest
 from jobs.run import Run
+from models.fingerprint import fingerprint
 from models.heads import HeadGrid, HeadId
-from ui.asking import answered, known
+from ui.asking import answered, known, store
 from ui.charts import balance_bars, layer_bars
 from ui.choice import Choice, head_in_link
 from ui.head_card import show_head_card
 from ui.head_grid import GridLook, legend_html, look_html, select_head
 from ui.importance_view import agreement_html, bank_shares, finding, layer_shares
 from ui.method_form import SIZES, USUAL, Scoring, method_options
+from ui.offering import offered
 from ui.shell import begin_page, one_sentence, theme
+from ui.site_map import FIAK, LEARN
 
 FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
+STARTED_AT = {"l0": LEARN, "subset": LEARN, "fiak": FIAK}
+"""Where the runs of methods that need one are started."""
+
 COMPARED = ("gradient", "taylor", "confidence", "wanda")
 
 
@@ -172,6 +180,16 @@ def show_comparison(choice: Choice, runs: dict[str, Run], grid: HeadGrid) -> Non
             st.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-importance.csv", key="csv")
 
 
+def offer_run(choice: Choice, method: dict[str, Any]) -> None:
+    """A way to the run that gives a method its scores."""
+    st.info(f"{method['title']} needs {method['needs_run']}. {method['about']}")
+    page = STARTED_AT.get(method["key"])
+    if page is not None:
+        st.page_link(page.file, label="Start one", icon=page.icon, query_params=choice.link)
+    elif offered(AblationsRun(choice.model, **choice.judged), "Remove every head alone") is not None:
+        st.rerun()
+
+
 def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
     """The grid, the comparison, and the card of the picked head."""
     grid = HeadGrid.from_json(facts["grid"])
@@ -181,8 +199,8 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
         method = methods[scoring.method]
         selected = head_in_link(grid)
         with one_sentence():
-            if method["needs_run"]:
-                st.info(f"{method['title']} needs {method['needs_run']}. {method['about']}")
+            if method["needs_run"] and not newest(store().folder, fingerprint(choice.model), scoring.method):
+                offer_run(choice, method)
             elif (run := answered(scoring.run(choice))) is not None:
                 selected = show_scores(run, method, grid, grid.parse(facts["removed"]))
     if selected is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
-from jobs.learned_scores import SCHEMES, newest, result_of
+from jobs.learned_scores import SOURCES, newest, result_of
 from jobs.run import LONG, SHORT, Run
 from models.fingerprint import fingerprint
 
@@ -46,12 +46,12 @@ class ImportanceRun(Kind):
     @property
     def lane(self) -> str:
         """The desk serves what takes seconds."""
-        quick = self.method in SCHEMES or (self.n <= SHORT_UP_TO and self.method in QUICK)
+        quick = self.method in SOURCES or (self.n <= SHORT_UP_TO and self.method in QUICK)
         return SHORT if quick else LONG
 
     def as_run(self, folder: Path) -> Run:
         """The run that this asks for; learned scores are those of the run that is the last one now."""
-        if self.method not in SCHEMES or "run" in self.options:
+        if self.method not in SOURCES or "run" in self.options:
             return super().as_run(folder)
         learned = newest(folder, fingerprint(self.model), self.method)
         return super(ImportanceRun, replace(self, options={"run": learned}) if learned else self).as_run(folder)
@@ -71,7 +71,7 @@ class ImportanceRun(Kind):
         from tasks.chosen import chosen_task
 
         head_model = bench.load(self.model)
-        if self.method in SCHEMES and self.options.get("run"):
+        if self.method in SOURCES and self.options.get("run"):
             heads, gone = [str(head) for head in head_model.grid], {str(head) for head in head_model.removed}
             return result_of(bench.folder.parent, self.options["run"], self.method, heads, gone)
         method = method_of(self.method)(**self.options)

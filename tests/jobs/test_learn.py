@@ -140,7 +140,7 @@ def test_heads_without_a_gate_have_the_highest_learned_score() -> None:
 
     done = SUBSET.as_run(Path("nowhere"))
     object.__setattr__(done, "result", {"scores": {"encoder.0.0": -1.0, "encoder.0.1": 2.5}})
-    found = scores_of(done, ["encoder.0.0", "encoder.0.1", "encoder.0.2", "encoder.0.3"], {"encoder.0.3"})
+    found = scores_of(done, "l0", ["encoder.0.0", "encoder.0.1", "encoder.0.2", "encoder.0.3"], {"encoder.0.3"})
     assert found == {"encoder.0.0": -1.0, "encoder.0.1": 2.5, "encoder.0.2": 2.5, "encoder.0.3": 0.0}
 
 

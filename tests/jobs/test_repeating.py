@@ -34,9 +34,7 @@ RUNS: list[Kind] = [
 
 
 @pytest.mark.parametrize("kind", RUNS, ids=lambda kind: kind.title)
-def test_the_command_of_a_run_asks_for_that_run(
-    kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_command_of_a_run_asks_for_that_run(kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HEADLIGHT_HOME", str(tmp_path))
     seen: list[Kind] = []
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers as hf
 
+from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.capture import attention_maps
 from models.example_inputs import main_output
 from models.head_model import HeadModel
@@ -138,6 +139,37 @@ def test_a_causal_model_sees_nothing_of_what_comes_later_even_without_any_key() 
         before, after = (main_output(pruned, {"input_ids": given}) for given in (tokens, other))
         torch.testing.assert_close(before[:, :2], after[:, :2])  # these two queries see no key at all
         assert (before[:, 2:] - after[:, 2:]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_layer_may_lose_every_key(name: str) -> None:
+    head_model = exact(name)
+    layers = prior_layers(head_model, N)
+    kept = some_kept(layers, Choice(0.3))
+    none = torch.zeros_like(kept[layers[1].name].keys)
+    kept[layers[1].name] = KeptLayer.of_keys(none, layers[1].visible())
+    inputs = sized_inputs(head_model.model, 2, N)
+    expected = main_output(masked(head_model, layers, kept), inputs)
+    torch.testing.assert_close(main_output(without_scores(head_model, layers, kept), inputs), expected)
+    assert expected.isfinite().all()
+
+
+@pytest.mark.parametrize("choice", ["keys of heads", "mixed, keys of the layer"])
+def test_keys_of_the_layer_itself_are_never_pruned(choice: str) -> None:
+    torch.manual_seed(0)
+    config = AllAttentionConfig(
+        vocab_size=60, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, n_persistent=5, initializer_range=0.3
+    )
+    head_model = HeadModel.of(AllAttentionForCausalLM(config).double().eval())
+    layers = prior_layers(head_model, N)
+    kept = some_kept(layers, CHOICES[choice])
+    pruned = without_scores(head_model, layers, kept)
+    inputs = sized_inputs(head_model.model, 2, N)
+    found = main_output(pruned, inputs)
+    torch.testing.assert_close(found, main_output(masked(head_model, layers, kept), inputs))
+    maps = attention_maps(pruned, sized_inputs(head_model.model, 1, N))["decoder", 1]
+    assert (maps[..., :5] > 0).all()
+    assert torch.equal(maps[..., 5:] > 0, kept["decoder.1"].scores)
 
 
 def keys_without(layer: PriorLayer, gone: list[int]) -> torch.Tensor:

@@ -71,7 +71,7 @@ def test_mixed_pruning_removes_keys_first_and_then_the_rest_of_the_scores(
     n_heads, n, causal, seed = size
     k1, k2 = max(first, second), min(first, second)
     given_, seen = priors(n_heads, n, seed), visible(n, causal)
-    kept = mixed_pruning(given_, seen, k1, k2, range(n_heads))
+    kept = mixed_pruning(given_, seen, (k1, k2), range(n_heads))
     left = []
     for h in range(n_heads):
         sums = [((j,), reference.key_score(given_[h], j, causal)) for j in range(n)]
@@ -85,7 +85,7 @@ def test_mixed_pruning_removes_keys_first_and_then_the_rest_of_the_scores(
 
 
 def test_mixed_pruning_of_all_pairs_prunes_the_fraction_asked_for() -> None:
-    kept = mixed_pruning(torch.rand(3, 40, 40), visible(40, causal=False), 0.7, 0.2, range(3))
+    kept = mixed_pruning(torch.rand(3, 40, 40), visible(40, causal=False), (0.7, 0.2), range(3))
     assert (kept.n_keys, kept.n_scores) == (3 * 32, 3 * 40 * 40 * 3 // 10)
 
 
@@ -99,6 +99,18 @@ def test_key_pruning_removes_exactly_the_smallest_of_each_head(size: tuple[int, 
         gone = {place[0] for place in reference.smallest(items, count_of(k, n))}
         assert {j for j in range(n) if not kept.keys[h, j]} == gone
     assert torch.equal(kept.scores, seen & kept.keys[:, None])
+
+
+@given(SIZES, FRACTIONS)
+def test_among_a_query_every_query_loses_its_smallest(size: tuple[int, int, bool, int], k: float) -> None:
+    n_heads, n, causal, seed = size
+    given_, seen = priors(n_heads, n, seed), visible(n, causal)
+    kept = score_pruning(given_, seen, k, "query")
+    for h in range(n_heads):
+        for i in range(n):
+            places = [j for j in range(n) if seen[i, j]]
+            gone = reference.smallest([((j,), abs(float(given_[h, i, j]))) for j in places], count_of(k, len(places)))
+            assert {(j,) for j in places if not kept.scores[h, i, j]} == gone
 
 
 def test_the_sum_of_a_causal_key_is_divided_by_the_queries_that_see_it() -> None:
@@ -139,6 +151,7 @@ def test_the_random_control_prunes_as_much_and_something_else() -> None:
         ({"prior": "key", "scores": 0.0}, "only keys can be pruned"),
         ({"prior": "head"}, "prior 'head'; allowed: pair, key"),
         ({"shared": "model"}, "shared 'model'; allowed: head, layer"),
+        ({"among": "head"}, "among 'head'; allowed: layer, query"),
         ({"by": "luck"}, "by 'luck'; allowed: prior, random"),
     ],
 )

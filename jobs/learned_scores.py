@@ -1,0 +1,102 @@
+"""Scores that come from a run of another kind: an importance method that needs a run reads them from the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.run import DONE, Run
+from jobs.store import Store
+
+Scores = dict[str, float]
+WIDTHS_OF_INTERVAL = 2 * 1.96
+"""Standard errors that a 95 % interval is wide."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The kind of run that gives a method its scores, which of them fit, and how a score a head is read from one."""
+
+    kind: str
+    named: str
+    split: str
+    fits: Callable[[Run], bool]
+    scores: Callable[[Run], Scores]
+    highest: Callable[[Scores], float] = lambda found: max(found.values())
+    errors: Callable[[Run], Scores] = lambda _: {}
+
+
+def _gates(*schemes: str) -> Callable[[Run], bool]:
+    return lambda run: run.spec["gates"] in schemes
+
+
+def _result(run: Run) -> dict[str, Any]:
+    return run.result or {}
+
+
+def _metric_lost(run: Run) -> Scores:
+    """What the metric loses without each head; higher is more important, whichever way the metric goes."""
+    sign = -1.0 if _result(run)["higher_is_better"] else 1.0
+    return {row["head"]: sign * row["difference"] for row in _result(run)["alone"]}
+
+
+def _metric_errors(run: Run) -> Scores:
+    return {row["head"]: (row["high"] - row["low"]) / WIDTHS_OF_INTERVAL for row in _result(run)["alone"]}
+
+
+SOURCES = {
+    "l0": Source(
+        "learn", "L0 or layer-wise gates", "calibration", _gates("l0", "layerwise"), lambda run: _result(run)["scores"],
+        lambda _: 1.0,  # P(open) is at most 1, which is what a head without a gate has
+    ),
+    "subset": Source(
+        "learn", "subset gates", "calibration", _gates("dsp", "dsp-ste"), lambda run: _result(run)["scores"]
+    ),
+    "fiak": Source(
+        "fiak", "FiAK priors", "calibration", lambda run: run.spec["by"] == "prior", lambda run: _result(run)["heads"]
+    ),
+    "metric": Source("ablations", "ablations", "development", lambda _: True, _metric_lost, errors=_metric_errors),
+}  # fmt: skip
+
+
+def newest(folder: Path, fingerprint: str, method: str) -> str:
+    """The id of the last finished run that can give a model its scores, or nothing."""
+    source = SOURCES[method]
+    runs = (run for run in Store(folder).runs([DONE], source.kind) if run.fingerprint == fingerprint)
+    return next((run.id for run in runs if source.fits(run)), "")
+
+
+def scores_of(run: Run, method: str, heads: list[str], gone: set[str]) -> Scores:
+    """The score of every head; one that the run left alone has the highest, since it stays, and one that is gone 0."""
+    source = SOURCES[method]
+    found = source.scores(run)
+    highest = source.highest(found)
+    return {head: found.get(head, 0.0 if head in gone else highest) for head in heads}
+
+
+def result_of(folder: Path, run_id: str, method: str, heads: list[str], gone: set[str]) -> dict[str, Any]:
+    """What a run of importance gives whose scores are those of the run of that id."""
+    run, source = Store(folder).get(run_id), SOURCES[method]
+    if run.state != DONE or run.kind != source.kind or not source.fits(run):
+        raise ValueError(f"the run {run_id} is {run.state}: {run.title}; a finished run of {source.named} is needed")
+    found, errors = _result(run), source.errors(run)
+    return {
+        "method": method,
+        "task": found["task"],
+        "split": source.split,
+        "n": found.get("n") or _n_judged(found),
+        "scores": scores_of(run, method, heads, gone),
+        "errors": {head: errors.get(head, 0.0) for head in heads},
+        "balance": {},
+        "stability": None,
+        "skipped": [],
+        "run": run_id,
+    }
+
+
+def _n_judged(found: dict[str, Any]) -> int:
+    """The examples behind a result that does not count them itself."""
+    rows = found.get("alone") or []
+    return int(rows[0]["n"]) if rows else 0

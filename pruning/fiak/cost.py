@@ -1,0 +1,109 @@
+"""What pruned scores and keys save: counted, not timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.head_model import HeadModel
+from models.probe_inputs import accepted
+from models.sized_inputs import sized_inputs
+from pruning.cost import Costs
+from pruning.fiak.attention import rule_of
+from pruning.fiak.layers import PriorLayer
+from pruning.fiak.pruned import KeptAttention
+from pruning.fiak.selection import KeptLayer
+from pruning.mask import HeadMask
+from pruning.peak_memory import peak_bytes
+from pruning.proof import attending, attention_implementations
+
+OPERATIONS_A_SCORE = 4
+"""For each number of a head's width: a product and a sum for the score, and again for the value."""
+
+
+@dataclass(frozen=True)
+class Savings:
+    """Scores and keys before and after, and what one pass over one example of full length costs.
+
+    `flops` is what our attention does; `flops_if_skipped` what it would do if a pruned score cost nothing wherever it
+    lies, as papers count. `memory` is the most that tensors hold at a time, weights included, in bytes, with attention
+    written out.
+    """
+
+    scores: int
+    scores_kept: int
+    keys: int
+    keys_kept: int
+    flops_dense: int
+    flops: int
+    flops_if_skipped: int
+    memory_dense: int
+    memory: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return asdict(self)
+
+
+def savings(
+    dense: HeadModel, pruned: HeadModel, layers: Sequence[PriorLayer], kept: Mapping[str, KeptLayer]
+) -> Savings:
+    """The dense model beside the one that computes only what is kept."""
+    length = text_length(dense, layers)
+    flops = [Costs.of(one, length).under(HeadMask(one.grid)).flops for one in (dense, pruned)]
+    wasted = sum(_wasted(pruned, layer, kept[layer.name]) for layer in layers)
+    return Savings(
+        scores=sum(len(layer.heads) * int(layer.visible().sum()) for layer in layers),
+        scores_kept=sum(one.n_scores for one in kept.values()),
+        keys=sum(len(layer.heads) * layer.length for layer in layers),
+        keys_kept=sum(one.n_keys for one in kept.values()),
+        flops_dense=flops[0],
+        flops=flops[1],
+        flops_if_skipped=flops[1] - wasted,
+        memory_dense=peak_memory(dense, length),
+        memory=peak_memory(pruned, length),
+    )
+
+
+def text_length(head_model: HeadModel, layers: Sequence[PriorLayer]) -> int:
+    """Tokens of the longest input; 1 where inputs are no text and have the size they have."""
+    reads_text = head_model.model.main_input_name == "input_ids"
+    return max(layer.length for layer in layers) if reads_text else 1
+
+
+def peak_memory(head_model: HeadModel, length: int, batch: int = 1) -> int:
+    """The most that a pass holds, in bytes."""
+    inputs = sized_inputs(head_model.model, batch, length)
+    with attending(head_model.model, attention_implementations(head_model.model)[0]):
+        return peak_bytes(head_model.model, partial(_run, head_model, inputs))
+
+
+def layer_ratios(length: int, d_model: int, scores: float, keys: float) -> tuple[float, float]:
+    """Operations and memory of one attention layer after pruning, as shares of the dense one, by arithmetic.
+
+    Operations: 8 N d^2 of the four projections and 4 N^2 d of scores and values; pruned scores save of the latter, and
+    pruned keys, if all heads prune them, of the key and value projections. Memory: N^2 scores and 4 N d of
+    the projections, for one head of width d. This is what the paper draws against N, not what a kernel reaches.
+    """
+    linear, square = 2 * length * d_model**2, OPERATIONS_A_SCORE * length**2 * d_model
+    operations = (2 + 2 * (1 - keys)) * linear + (1 - scores) * square
+    numbers = (2 + 2 * (1 - keys)) * length * d_model + (1 - scores) * length**2
+    return operations / (4 * linear + square), numbers / (4 * length * d_model + length**2)
+
+
+def _wasted(pruned: HeadModel, layer: PriorLayer, kept: KeptLayer) -> int:
+    """Operations on pruned scores that are computed all the same; what the model's own mask hides is not counted."""
+    rule = rule_of(pruned, layer.core)
+    if not isinstance(rule, KeptAttention):
+        raise ValueError(f"{layer.core} computes every score; make the smaller model first")
+    return OPERATIONS_A_SCORE * layer.width * (rule.visible_computed() - kept.n_scores)
+
+
+def _run(head_model: HeadModel, inputs: Mapping[str, Tensor]) -> None:
+    with torch.inference_mode():
+        head_model.model(**inputs, **accepted(head_model.model, use_cache=False))

@@ -1,0 +1,204 @@
+"""The whole course of FiAK: train priors with the model, prune by them, and fine-tune what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from torch import Tensor
+
+from models.example_inputs import example_inputs, main_output
+from models.head_model import HeadModel
+from pruning.fiak.chosen import Choice, chosen
+from pruning.fiak.diversity import diversity
+from pruning.fiak.layers import PriorLayer, prior_layers
+from pruning.fiak.priors import priors_of, with_priors
+from pruning.fiak.pruned import masked, without_scores
+from pruning.fiak.selection import KeptLayer
+from pruning.fiak.summary import histograms
+from pruning.finetune import FineTuning, Progress, Settings, trainable_copy
+from tasks.batching import collated
+from tasks.choices import kind_of
+from tasks.encoding import longest_text
+from tasks.paired import Comparison
+from tasks.task import SPLITS, Task
+
+PRIORS, TUNING = "priors", "tuning"
+NEVER = 10**9
+"""Judgements in vain that do not end the training of priors: the last ones count, not the best."""
+
+JUDGED = ("development", "test")
+N_DIVERSITY = 16
+"""Examples of development on which the patterns of heads are compared."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is pruned, the form of attention, and how both trainings go.
+
+    The model is reported on the first `n` examples of development and test, by default all of them. `length` is that of
+    the longest input, by default that of the longest example.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    form: str = "dot"
+    length: int | None = None
+    priors: Settings = field(default_factory=Settings)
+    tuning: Settings = field(default_factory=Settings)
+    n: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A step of one of the two trainings, with the histograms of priors where the model was judged."""
+
+    phase: str
+    progress: Progress
+    histograms: Mapping[str, list[int]] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"phase": self.phase, **asdict(self.progress), "histograms": self.histograms}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Moment:
+        """What `to_json` wrote."""
+        numbers = {name: value for name, value in record.items() if name not in ("phase", "histograms")}
+        return cls(record["phase"], Progress(**numbers), record["histograms"])
+
+
+class Course:
+    """Algorithms 1, 2 and 3: which of them it is says `plan.choice`.
+
+    1. Every score gets a prior. 2. Model and priors are trained together on calibration examples. 3. Scores, or keys,
+    of the smallest priors go. 4. The remaining priors are set to one, and what is left is fine-tuned. `load(state())`
+    goes on as if nothing had happened. The model that was given stays as it is.
+    """
+
+    def __init__(self, head_model: HeadModel, task: Task, plan: Plan) -> None:
+        self.task, self.plan = task, plan
+        self.dense = trainable_copy(head_model)
+        length = plan.length or longest_example(head_model, task)
+        self.layers: tuple[PriorLayer, ...] = prior_layers(self.dense, length)
+        starting = with_priors(self.dense, self.layers, plan.choice.prior, plan.form)
+        self.training = FineTuning(starting, task, replace(plan.priors, patience=NEVER))
+        self.tuning: FineTuning | None = None
+        self.priors: dict[str, Tensor] = {}
+        self.kept: dict[str, KeptLayer] = {}
+        self.measured: dict[str, dict[str, Any]] = {}
+        self.diversity: dict[str, dict[str, float]] = {}
+        self.told: list[Moment] = []
+
+    @property
+    def total(self) -> int:
+        """Steps of both trainings."""
+        return self.plan.priors.steps + self.plan.tuning.steps
+
+    @property
+    def done(self) -> int:
+        """Steps that were taken."""
+        return self.training.step + (0 if self.tuning is None else self.tuning.step)
+
+    def steps(self) -> Iterator[Moment | None]:
+        """Every step, and None after each of the measurements in between; `told` keeps what tells something."""
+        for moment in self._steps():
+            if moment is not None and moment.progress.tells:
+                self.told.append(moment)
+            yield moment
+
+    def _steps(self) -> Iterator[Moment | None]:
+        if self.tuning is None:
+            yield from self._train_priors()
+            self.priors = priors_of(self.training.head_model, self.layers)
+            yield from self._measured("dense", self.dense)
+            yield from self._measured("priors", self.training.head_model)
+            self.tuning = self._tuned_from(self.training.head_model)
+            yield from self._measured("pruned", self.tuning.head_model)
+        for progress in self.tuning.steps():
+            yield Moment(TUNING, progress)
+        yield from self._measured("tuned", self.result())
+
+    def result(self) -> HeadModel:
+        """The fine-tuned model, with the weights that development examples found best."""
+        if self.tuning is None:
+            raise ValueError("nothing is pruned yet; take all steps first")
+        return self.tuning.best()
+
+    def comparison(self, split: str) -> Comparison:
+        """How far the fine-tuned model is above the one that was given."""
+        before, after = (self.task.outcomes(one, split, self.plan.n) for one in (self.dense, self.result()))
+        return self.task.compare(before, after)
+
+    def difference(self, pruned: HeadModel) -> float:
+        """How far the pruned model is from one that computes everything and masks, in units of the largest output.
+
+        Both have the same weights, and see example inputs; text is cut to the length of the priors.
+        """
+        inputs = _example(pruned, self.layers)
+        whole = masked(self.dense, self.layers, self.kept, self.plan.form)
+        whole.model.load_state_dict(pruned.model.state_dict())
+        expected, found = (main_output(one, inputs) for one in (whole, pruned))
+        return float((found - expected).abs().max() / expected.abs().max())
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the rest depends on, as `torch.save` writes and `torch.load` safely reads it."""
+        return {
+            "priors": self.priors,
+            "measured": self.measured,
+            "diversity": self.diversity,
+            "training": self.training.state() if self.tuning is None else {},
+            "tuning": {} if self.tuning is None else self.tuning.state(),
+            "told": [moment.to_json() for moment in self.told],
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Goes back to where `state` was taken."""
+        self.priors, self.measured, self.diversity = (state[name] for name in ("priors", "measured", "diversity"))
+        self.told = [Moment.from_json(record) for record in state["told"]]
+        if state["tuning"]:
+            self.training.step = self.plan.priors.steps
+            self.tuning = self._tuned_from(self.dense)
+            self.tuning.load(state["tuning"])
+        else:
+            self.training.load(state["training"])
+
+    def _train_priors(self) -> Iterator[Moment]:
+        for progress in self.training.steps():
+            judged = progress.value is not None
+            priors = priors_of(self.training.head_model, self.layers) if judged else {}
+            yield Moment(PRIORS, progress, histograms(self.layers, priors) if judged else None)
+
+    def _tuned_from(self, trained: HeadModel) -> FineTuning:
+        """Prunes, and begins to fine-tune; the weights are those of the model that is given."""
+        self.kept = chosen(self.plan.choice, self.layers, self.priors, self.plan.priors.seed)
+        return FineTuning(without_scores(trained, self.layers, self.kept, self.plan.form), self.task, self.plan.tuning)
+
+    def _measured(self, stage: str, head_model: HeadModel) -> Iterator[None]:
+        """The headline metric with its interval and how heads differ, where it was not measured before."""
+        if stage not in self.diversity:
+            examples = self.task.rows(head_model, JUDGED[0], N_DIVERSITY)[:N_DIVERSITY]
+            inputs = [collated([row], head_model, JUDGED[0]).inputs for row in examples]
+            self.diversity[stage] = diversity(head_model, inputs)
+        for split in JUDGED:
+            if split not in self.measured.setdefault(stage, {}):
+                outcomes = self.task.outcomes(head_model, split, self.plan.n)
+                self.measured[stage][split] = asdict(self.task.metrics[0].estimate(outcomes))
+            yield None
+
+
+def _example(head_model: HeadModel, layers: Sequence[PriorLayer]) -> dict[str, Tensor]:
+    length = min(layer.length for layer in layers)
+    return {
+        name: given[:, :length] if given.dim() == 2 else given for name, given in example_inputs(head_model).items()
+    }
+
+
+def longest_example(head_model: HeadModel, task: Task) -> int | None:
+    """The length of the longest example; of a model that writes, what it may write at most; None for images."""
+    if head_model.model.main_input_name != "input_ids":
+        return None
+    if kind_of(head_model.model) == "translator":
+        return longest_text(head_model)
+    rows = [row for split in SPLITS for row in task.rows(head_model, split, None)]
+    return max(row.lengths[0] for row in rows)

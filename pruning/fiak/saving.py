@@ -1,0 +1,58 @@
+"""A model whose scores were pruned, in a folder: its weights as usual, and beside them what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from models.head_model import HeadModel
+from models.loading import load
+from pruning.fiak.layers import PriorLayer
+from pruning.fiak.pruned import without_scores
+from pruning.fiak.selection import KeptLayer
+from pruning.saving import save_model
+
+MODEL = "model"
+KEPT = "fiak.safetensors"
+
+
+def save_without_scores(
+    pruned: HeadModel, layers: Sequence[PriorLayer], kept: Mapping[str, KeptLayer], form: str, folder: Path
+) -> None:
+    """Writes the folder, which `load_without_scores` reads.
+
+    The weights are in a folder of their own: loaded alone they would be those of a dense model.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    save_model(pruned, folder / MODEL, old_names=False)
+    tensors = {f"{name}.scores": one.scores.contiguous() for name, one in kept.items()}
+    tensors |= {f"{name}.keys": one.keys.contiguous() for name, one in kept.items()}
+    about = {"form": form, "layers": json.dumps([asdict(layer) for layer in layers])}
+    save_file(tensors, folder / KEPT, about)
+
+
+def load_without_scores(folder: Path, device: str = "auto", dtype: str = "auto") -> HeadModel:
+    """The model that `save_without_scores` wrote."""
+    if not (folder / KEPT).is_file():
+        raise ValueError(f"no {KEPT} in {folder}; give the folder of a model whose attention scores were pruned")
+    try:
+        with safe_open(folder / KEPT, framework="pt") as file:
+            about = file.metadata() or {}
+            layers = [_layer(record) for record in json.loads(about["layers"])]
+            kept = {
+                layer.name: KeptLayer(file.get_tensor(f"{layer.name}.scores"), file.get_tensor(f"{layer.name}.keys"))
+                for layer in layers
+            }
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / KEPT} is broken or was not written by this program") from error
+    return without_scores(load(folder / MODEL, device, dtype), layers, kept, about["form"])
+
+
+def _layer(record: dict[str, object]) -> PriorLayer:
+    lists = {name: tuple(value) for name, value in record.items() if isinstance(value, list)}
+    return PriorLayer(**{**record, **lists})  # type: ignore[arg-type]
