@@ -115,7 +115,7 @@ def test_a_method_without_its_run_says_which_it_needs(store: Store, run: Run) ->
     assert "needs a run that trained L0 gates; there is none for this model yet" in alone.message
     wrong = run_here(store, ImportanceRun("looker", method="l0", options={"run": run.id}))
     assert wrong.state == FAILED
-    assert "a finished run of l0 or layerwise is needed" in wrong.message
+    assert "a finished run of L0 or layer-wise gates is needed" in wrong.message
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,21 @@ def test_heads_without_a_gate_have_the_highest_learned_score() -> None:
 
     done = SUBSET.as_run(Path("nowhere"))
     object.__setattr__(done, "result", {"scores": {"encoder.0.0": -1.0, "encoder.0.1": 2.5}})
-    found = scores_of(done, "l0", ["encoder.0.0", "encoder.0.1", "encoder.0.2", "encoder.0.3"], {"encoder.0.3"})
+    found = scores_of(done, "subset", ["encoder.0.0", "encoder.0.1", "encoder.0.2", "encoder.0.3"], {"encoder.0.3"})
     assert found == {"encoder.0.0": -1.0, "encoder.0.1": 2.5, "encoder.0.2": 2.5, "encoder.0.3": 0.0}
+
+
+def test_the_metric_lost_without_a_head_is_an_importance_method(tmp_path: Path) -> None:
+    from jobs.kinds.ablations import AblationsRun
+
+    store = Store(tmp_path)
+    tables = run_here(store, AblationsRun("looker", n=20, n_scoring=8, step=0.5))
+    assert tables.result is not None, tables.message
+    scored = run_here(store, ImportanceRun("looker", method="metric"))
+    assert scored.result is not None, scored.message
+    differences = {row["head"]: row["difference"] for row in tables.result["alone"]}
+    assert scored.result["scores"] == {head: -difference for head, difference in differences.items()}
+    assert (scored.result["n"], scored.result["split"]) == (20, "development")
 
 
 def test_a_plan_is_what_the_fields_say() -> None:

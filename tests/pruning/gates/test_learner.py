@@ -12,7 +12,7 @@ from tests.pruning.gates.toy import HEADS, best_at, best_of, learned, loss_of
 SEEDS = range(10)
 PENALTY = 0.4
 SETTINGS: dict[str, dict[str, Any]] = {
-    "l0": {"penalty": PENALTY},
+    "l0": {"penalty": PENALTY, "rate": 0.05},
     "layerwise": {"penalty": PENALTY},
     "dsp": {"keep": 4},
     "dsp-ste": {"keep": 4},
@@ -40,7 +40,7 @@ def test_subset_gates_find_the_best_subset_in_nine_of_ten_seeds() -> None:
 
 
 def test_l0_gates_find_the_best_subset_at_a_suitable_penalty() -> None:
-    scheme = scheme_with("l0", {"penalty": PENALTY})
+    scheme = scheme_with("l0", SETTINGS["l0"])
     assert best_at(PENALTY) == best_of(4)
     assert sum(learned(scheme, seed, 300) == best_at(PENALTY) for seed in SEEDS) >= 9
 

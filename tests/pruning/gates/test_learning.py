@@ -141,6 +141,7 @@ def test_without_gates_a_step_is_one_of_fine_tuning(writer: HeadModel) -> None:
     for _ in range(4):
         training.train_step()
         tuning.train_step()
+    assert training.outlay(4)[0] == pytest.approx(float(tuning._losses) / 4)
     for name, value in weights(tuning.head_model).items():
         torch.testing.assert_close(training.head_model.model.state_dict()[name], value)
 

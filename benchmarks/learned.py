@@ -1,0 +1,71 @@
+"""What the training of gates costs, step by step, beside plain fine-tuning of the same model on the same examples.
+
+Run as `python -m benchmarks.learned`. Every scheme takes turns with fine-tuning, a step each, and the median of the
+quotients counts, so that other work on the machine, which slows both down, hardly matters. Seconds are those of the
+processor on one thread. The exit code is 1 if a scheme costs more than ALLOWED times as much.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+from models.head_model import HeadModel
+from models.loading import load
+from pruning.finetune import FineTuning, Settings
+from pruning.gates.scheme import scheme_with
+from pruning.gates.training import GateTraining, Plan
+from tasks.catalog import task_for
+from tasks.task import Task
+
+ALLOWED = 1.15
+MODELS = ("translator", "reader", "writer", "all-attention-writer", "looker")
+WARM, TURNS = 3, 15
+
+
+def main() -> None:
+    """Print the quotient of every scheme on every specimen."""
+    torch.set_num_threads(1)
+    worst = 0.0
+    print(f"a step of gates and weights over a step of fine-tuning, median of {TURNS} turns (allowed: {ALLOWED})")
+    for name in sys.argv[1:] or MODELS:
+        head_model = load(name)
+        task = task_for(head_model)
+        for key, settings in schemes(len(head_model.grid)).items():
+            quotient, seconds = compared(head_model, task, key, settings)
+            worst = max(worst, quotient)
+            print(f"{name:22} {key:10} {settings!s:16} {quotient:5.2f}   fine-tuning {seconds * 1000:6.0f} ms")
+    print(f"worst: {worst:.2f}")
+    sys.exit(int(worst > ALLOWED))
+
+
+def schemes(n_heads: int) -> dict[str, dict[str, int]]:
+    """Settings for every scheme; half of the heads stay, the most work for a choice that is likely."""
+    return {"l0": {}, "layerwise": {}, "dsp": {"keep": n_heads // 2}, "dsp-ste": {"keep": n_heads // 2}}
+
+
+def compared(head_model: HeadModel, task: Task, key: str, settings: dict[str, int]) -> tuple[float, float]:
+    """The median of seconds of gates over seconds of fine-tuning, turn by turn, and the median of the latter."""
+    training = Settings(steps=WARM + TURNS, every=1000)
+    tuning = FineTuning(head_model, task, training)
+    gates = GateTraining(head_model, task, Plan(scheme_with(key, settings), training))
+    for _ in range(WARM):
+        tuning.train_step()
+        gates.train_step()
+    pairs = [(seconds_of(tuning.train_step), seconds_of(gates.train_step)) for _ in range(TURNS)]
+    return statistics.median(gated / plain for plain, gated in pairs), statistics.median(plain for plain, _ in pairs)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Processor seconds that it takes."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()

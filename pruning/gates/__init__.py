@@ -1,0 +1,1 @@
+"""Learned masks: gates that are trained, one way per file."""
