@@ -17,7 +17,7 @@ class Writer(StoryRecipe):
 
     name = "writer"
     title = "GPT-2 style, 6 x 8 heads, stories"
-    schedule = Schedule(steps=16000, peak=2e-3, warm_up=200)
+    schedule = Schedule(steps=24000, peak=2e-3, warm_up=200)
     architecture = GPT2LMHeadModel
 
     def config(self, processor: Any) -> GPT2Config:
