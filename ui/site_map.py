@@ -21,6 +21,7 @@ ATTENTION = PageEntry("pages/attention.py", "Attention", ":material/visibility:"
 PRUNE_LAB = PageEntry("pages/prune_lab.py", "Prune Lab", ":material/content_cut:")
 LEARN = PageEntry("pages/learn.py", "Learn", ":material/school:")
 FIAK = PageEntry("pages/fiak.py", "FiAK", ":material/key:")
+DYNAMICS = PageEntry("pages/dynamics.py", "Dynamics", ":material/timeline:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, FIAK, RUNS)}
+SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, FIAK, DYNAMICS, RUNS)}

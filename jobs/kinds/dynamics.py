@@ -1,0 +1,56 @@
+"""How importance and prunability grow over the checkpoints of a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobs.kind import Bench, Kind, Step, Steps, register
+
+if TYPE_CHECKING:
+    from models.head_model import HeadModel
+    from models.heads import HeadId
+
+
+@register
+@dataclass(frozen=True)
+class DynamicsRun(Kind):
+    """A point a checkpoint: the score of every head and its pruning curve. `model` is the last of the checkpoints.
+
+    `checkpoints` are folders or hub ids in the order of the training.
+    """
+
+    checkpoints: list[str] = field(default_factory=list)
+    method: str = "gradient"
+    n: int = 128
+    task: str = ""
+    data: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+
+    key = "dynamics"
+
+    @property
+    def title(self) -> str:
+        """The last checkpoint, and how many there are."""
+        return f"Dynamics of {self.model}: {len(self.checkpoints)} checkpoints"
+
+    def steps(self, bench: Bench) -> Steps:
+        """A step wherever the work can be left."""
+        from analysis.importance.method import method_of, score
+        from pruning.dynamics import Judge, dynamics
+        from tasks.chosen import chosen_task
+
+        task, _ = chosen_task(bench.load(self.model), self.task, self.data, self.columns)
+        method = method_of(self.method)()
+
+        def scores(head_model: HeadModel) -> dict[HeadId, float]:
+            return dict(score(method, head_model, task, "calibration", self.n).values)
+
+        moments, total = list(bench.points), len(self.checkpoints)
+        yield Step(len(moments), total)
+        for moment in dynamics(self.checkpoints, Judge(task, scores, self.n), len(moments)):
+            point = None if moment is None else moment.to_json()
+            if point is not None:
+                moments.append(point)
+            yield Step(len(moments), total, point)
+        return {"moments": moments}

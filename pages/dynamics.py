@@ -1,0 +1,81 @@
+"""How heads come to matter while a model is trained."""
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from jobs.kinds.dynamics import DynamicsRun
+from models.catalog import specimen_folder, specimen_names
+from models.heads import HeadId
+from pruning.dynamics import Moment, read_history
+from ui.asking import answered
+from ui.choice import Choice
+from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, moment_name, prunable_figure
+from ui.head_grid import GridLook, legend_html, look_html
+from ui.palette import shades_of
+from ui.shell import begin_page, one_sentence, theme
+from ui.stored_grid import grid_of_addresses
+
+CHART = {"displayModeBar": False}
+
+
+def moments_of(choice: Choice) -> list[Moment]:
+    """Those of a specimen's history, or of the checkpoints that were named."""
+    listed = st.query_params.get("checkpoints", "").split()
+    with st.popover("Your own checkpoints"):
+        typed = st.text_area(
+            "Folders or hub ids in the order of the training, one a line", "\n".join(listed), key="checkpoint-list"
+        )
+        if st.button("Judge them", key="judge-checkpoints") and typed.split():
+            st.query_params["checkpoints"] = " ".join(typed.split())
+            st.rerun()
+    if listed:
+        run = answered(DynamicsRun(listed[-1], listed, **choice.judged))
+        return [Moment.from_json(moment) for moment in run.result["moments"]] if run is not None else []
+    if choice.model in specimen_names():
+        return read_history(specimen_folder(choice.model) / "history.json")
+    st.info(f"{choice.model} came without a history. Name the checkpoints of its training, or open a specimen.")
+    return []
+
+
+def show_moments(moments: list[Moment]) -> None:
+    """What can be pruned when, and which heads matter when."""
+    source = f"{moments[-1].metric}, development; heads go by gradient score · {len(moments)} moments of training"
+    left, right = st.columns([1.2, 1])
+    with left.container(border=True, height="stretch"):
+        st.html(f'<h2 class="hl-card-title">{dynamics_title(moments)}</h2><p class="hl-source">{source}</p>')
+        st.plotly_chart(curves_figure(moments, theme()), config=CHART, key="dynamics-curves")
+    with right.container(border=True, height="stretch"):
+        st.html(
+            '<h2 class="hl-card-title">How many heads can go, over training</h2>'
+            '<p class="hl-source">After Michel et al. 2019, section 7: prunability appears once the model is good</p>'
+        )
+        st.plotly_chart(prunable_figure(moments, theme()), config=CHART, key="dynamics-prunable")
+        st.plotly_chart(metric_figure(moments, theme()), config=CHART, key="dynamics-metric")
+    with st.container(border=True):
+        names = [moment_name(moment) for moment in moments]
+        st.html('<h2 class="hl-card-title">Which heads matter at this moment</h2>')
+        picked = st.select_slider("Training step", names, names[-1], key="moment")
+        moment = moments[names.index(picked)]
+        scores = {HeadId.parse(address): score for address, score in moment.scores.items()}
+        look = replace(GridLook.of_scores(scores), shades=shades_of(scores))
+        st.html(look_html(grid_of_addresses(scores), look, theme()) + legend_html(theme()))
+    rows = [
+        {"step": moment_name(moment), "head": head, "score": score}
+        for moment in moments
+        for head, score in moment.scores.items()
+    ]
+    st.download_button(
+        "Scores as CSV", data=lambda: pd.DataFrame(rows).to_csv(index=False), file_name="dynamics.csv", mime="text/csv",
+        key="dynamics-csv", on_click="ignore", type="tertiary",
+    )  # fmt: skip
+
+
+choice = begin_page(
+    "Dynamics", "How heads come to matter while a model is trained, and when pruning becomes possible."
+)
+with one_sentence():
+    found = moments_of(choice)
+    if found:
+        show_moments(found)
