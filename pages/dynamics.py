@@ -49,7 +49,7 @@ def show_moments(moments: list[Moment]) -> None:
     with right.container(border=True, height="stretch"):
         st.html(
             '<h2 class="hl-card-title">How many heads can go, over training</h2>'
-            '<p class="hl-source">After Michel et al. 2019, section 7: prunability appears once the model is good</p>'
+            '<p class="hl-source">The question of Michel et al. 2019, section 7; while the metric is near its floor, there is little to lose</p>'
         )
         st.plotly_chart(prunable_figure(moments, theme()), config=CHART, key="dynamics-prunable")
         st.plotly_chart(metric_figure(moments, theme()), config=CHART, key="dynamics-metric")
@@ -72,9 +72,7 @@ def show_moments(moments: list[Moment]) -> None:
     )  # fmt: skip
 
 
-choice = begin_page(
-    "Dynamics", "How heads come to matter while a model is trained, and when pruning becomes possible."
-)
+choice = begin_page("Dynamics", "How heads come to matter while a model is trained, and when pruning becomes possible.")
 with one_sentence():
     found = moments_of(choice)
     if found:

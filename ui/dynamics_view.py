@@ -34,7 +34,7 @@ def curves_figure(moments: Sequence[Moment], theme: str) -> go.Figure:
             line={"color": importance_colour(0.25 + 0.75 * late, theme), "width": 1.5 + 2 * late},
             marker={"size": 5, "opacity": 1},
         )
-    base_layout(figure, theme, 380)
+    base_layout(figure, theme, 600)
     figure.update_xaxes(title="Heads removed, %, the least important of that moment first", showgrid=False)
     figure.update_yaxes(title="Left of that moment's metric, %", range=[0, 105])
     return figure
