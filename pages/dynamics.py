@@ -49,7 +49,8 @@ def show_moments(moments: list[Moment]) -> None:
     with right.container(border=True, height="stretch"):
         st.html(
             '<h2 class="hl-card-title">How many heads can go, over training</h2>'
-            '<p class="hl-source">The question of Michel et al. 2019, section 7; while the metric is near its floor, there is little to lose</p>'
+            '<p class="hl-source">The question of Michel et al. 2019, section 7; while the metric is near its floor, '
+            "there is little to lose</p>"
         )
         st.plotly_chart(prunable_figure(moments, theme()), config=CHART, key="dynamics-prunable")
         st.plotly_chart(metric_figure(moments, theme()), config=CHART, key="dynamics-metric")
