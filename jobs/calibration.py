@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jobs.learned_scores import SOURCES, newest, result_of
 from jobs.measured import Measured
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Calibration:
         from models.heads import HeadId
         from pruning.surgery import without_heads
 
+        if self.method in SOURCES:
+            return {HeadId.parse(head): value for head, value in self._learned().items()}
         known = Measured(self.folder, self.fingerprint, self._evaluator.mark, "scores", self.method, dict(self.options))
         if str(mask) not in known:
             method = method_of(self.method)(**self.options)
@@ -70,6 +73,16 @@ class Calibration:
             values = score(method, left, self.task, SPLIT, self.n).values
             known[str(mask)] = {str(head): value for head, value in values.items()}
         return {HeadId.parse(head): value for head, value in known[str(mask)].items()}
+
+    def _learned(self) -> dict[str, float]:
+        """Scores that another run gave, the last one if none is named; they do not change as heads go."""
+        run_id = self.options.get("run") or newest(self.folder, self.fingerprint, self.method)
+        if not run_id:
+            raise ValueError(f"no finished run of {SOURCES[self.method].named} for this model; start one first")
+        heads = [str(head) for head in self.head_model.grid]
+        gone = {str(head) for head in self.head_model.removed}
+        found: dict[str, float] = result_of(self.folder, run_id, self.method, heads, gone)["scores"]
+        return found
 
     def losses(self, masks: Sequence[HeadMask]) -> list[float]:
         """The mean losses; those that are not known yet are computed together."""

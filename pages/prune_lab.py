@@ -11,6 +11,8 @@ from analysis.importance.scores import Scores
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import QUICK, ImportanceRun
 from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.learned_scores import newest
+from models.fingerprint import fingerprint
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.breaks_card import show_breaks
@@ -176,7 +178,12 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     """The grid and its numbers beside the curves; what else can be asked of the mask below."""
     grid = HeadGrid.from_json(facts["grid"])
     lab = Lab.open(choice, grid, grid.parse(facts["removed"]))
-    ready = {key: methods[key]["title"] for key in usual_first(methods) if not methods[key]["needs_run"]}
+    mark, folder = fingerprint(choice.model), store().folder
+    ready = {
+        key: methods[key]["title"]
+        for key in usual_first(methods)
+        if not methods[key]["needs_run"] or newest(folder, mark, key)
+    }
     quick = {key: title for key, title in ready.items() if key in QUICK}
     left, right = st.columns([1.15, 1])
     with left:

@@ -13,8 +13,10 @@ import streamlit as st
 
 from jobs.client import submit
 from jobs.kinds.sweep import SweepRun
+from jobs.learned_scores import SOURCES, newest
 from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
 from jobs.store import Store
+from models.fingerprint import fingerprint
 from pruning.strategies.strategy import SCORES, Strategy, strategies
 from ui.asking import store
 from ui.choice import Choice
@@ -157,10 +159,12 @@ def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) ->
     with right:
         settings = _settings(strategy)
     if st.button("Start the sweep", key="start-sweep", type="primary", icon=":material/play_arrow:"):
+        learned = newest(store().folder, fingerprint(choice.model), method) if method in SOURCES else ""
         wanted = SweepRun(
             choice.model,
             strategy=strategy.key,
             method=method,
+            options={"run": learned} if learned else {},
             settings=settings,
             banks="" if bank == "all banks" else bank,
             step=STEPS[step],

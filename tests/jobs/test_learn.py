@@ -157,6 +157,18 @@ def test_the_metric_lost_without_a_head_is_an_importance_method(tmp_path: Path) 
     assert (scored.result["n"], scored.result["split"]) == (20, "development")
 
 
+def test_a_sweep_takes_learned_scores(store: Store, run: Run) -> None:
+    from jobs.kinds.sweep import SweepRun
+
+    swept = run_here(store, SweepRun("looker", method="subset", step=0.5, n=20, n_scoring=8))
+    assert swept.result is not None, swept.message
+    assert run.result is not None
+    learned = run.result["scores"]
+    assert [learned[head] for head in swept.result["order"]] == sorted(learned.values())
+    none = run_here(store, SweepRun("looker", method="l0", step=0.5, n=20))
+    assert "no finished run of L0 or layer-wise gates" in none.message
+
+
 def test_a_plan_is_what_the_fields_say() -> None:
     plan = LearnRun("looker", gates="l0", settings={"keep": 3}, n_steps=50, finetune=7, seed=4, banks="encoder").plan()
     assert (plan.training.steps, plan.training.seed, plan.finetune, plan.banks) == (50, 4, 7, "encoder")
