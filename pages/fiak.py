@@ -11,22 +11,26 @@ from jobs.client import submit
 from jobs.kinds.fiak import FiakRun
 from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
 from pruning.fiak.priors_file import read_priors
+from pruning.fiak.ratios import layer_ratios
 from ui.asking import store
 from ui.choice import Choice
 from ui.fiak_view import (
     PHASES,
     STAGES,
-    course_figure,
     histogram_figure,
     image_maps,
     key_strength,
     prior_maps,
+    ratio_figure,
     stages_figure,
 )
 from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.shell import begin_page, one_sentence, theme
+from ui.training_chart import training_chart
 
+WIDTH = 64
+LENGTHS = [2**power for power in range(4, 13)]
 CHART = {"displayModeBar": False}
 ABOUT = (
     "Every attention score gets a prior, as if keys were parts of a mixture (Nguyen et al. 2022). Priors are trained; "
@@ -119,7 +123,7 @@ def show_course(choice: Choice, run: Run) -> None:
         told = f"{PHASES[last['phase']].capitalize()}, step {last['step']}" if last else "Nothing to see yet"
         st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">{escape(name_of(run))}</p>')
         if points and full:
-            figure = course_figure(points, full["metric"], full["value"], theme())
+            figure = training_chart(points, PHASES, full, theme())
             st.plotly_chart(figure, config=CHART, key="course")
     with right.container(border=True, height="stretch"):
         spread = next((point["histograms"] for point in reversed(points) if point.get("histograms")), None)
@@ -151,6 +155,18 @@ def show_priors(run: Run) -> None:
             '<p class="hl-source">Priors summed over queries, laid back on the patches</p>'
         )
         st.plotly_chart(images, config=CHART, key="images")
+
+
+def show_ratios(run: Run) -> None:
+    """What pruning of this size leaves of an attention layer, against the length of the sequence."""
+    st.html(
+        '<h2 class="hl-card-title">What this leaves of an attention layer, by arithmetic</h2>'
+        '<p class="hl-source">As in figure 2 of the paper, width 64; what a kernel reaches is in the benchmark</p>'
+    )
+    ratios = [layer_ratios(length, WIDTH, run.spec["scores"], run.spec["keys"]) for length in LENGTHS]
+    curves = {"operations": [one for one, _ in ratios], "memory": [one for _, one in ratios]}
+    length = run.result["layers"][0]["length"]
+    st.plotly_chart(ratio_figure(LENGTHS, curves, length, theme()), config=CHART, key="ratios")
 
 
 def show_table(runs: list[Run]) -> None:
@@ -191,6 +207,7 @@ def show_page(choice: Choice) -> None:
         if shown.state == DONE:
             with st.container(border=True), one_sentence():
                 show_priors(shown)
+                show_ratios(shown)
         if done:
             with st.container(border=True):
                 show_table(done)

@@ -15,12 +15,13 @@ from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.choice import Choice
 from ui.head_grid import GridLook, look_html
-from ui.learn_view import PHASES, Movie, bank_figure, metric_figure, movie_figure, movie_title
+from ui.learn_view import PHASES, Movie, bank_figure, movie_figure, movie_title
 from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import PRUNE_LAB
+from ui.training_chart import training_chart
 
 GATES = {"L0": "l0", "Layers": "layerwise", "Subset": "dsp"}
 ABOUT = {
@@ -217,7 +218,8 @@ def show_metric(choice: Choice, points: list[dict[str, Any]]) -> None:
     metric = full["metric"]
     ends = " to ".join(metric_text(metric, point["value"]) for point in (told[0], told[-1]))
     st.html(f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on development: {ends}</h2>')
-    figure = metric_figure(points, metric, full["value"], theme())
+    trained = {phase: PHASES[phase] for phase in ("gates", "fine-tuning")}
+    figure = training_chart(points, trained, full, theme())
     st.plotly_chart(figure, config=CHART, key="metric-chart")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ui.charts import base_layout
-from ui.metric_text import axis_title, metric_text, scale
+from ui.metric_text import axis_title, scale
 from ui.palette import IMPORTANCE, SERIES, VARIABLES
 
 STAGES = {"dense": "dense", "priors": "with priors", "pruned": "pruned", "tuned": "fine-tuned"}
@@ -100,37 +100,6 @@ def stages_figure(results: Sequence[Run], theme: str) -> go.Figure:
         )
     base_layout(figure, theme, 280)
     figure.update_yaxes(title=f"{axis_title(metric)}, test")
-    return figure
-
-
-def course_figure(points: Sequence[Mapping[str, Any]], metric: str, full: float | None, theme: str) -> go.Figure:
-    """The metric on development in both trainings, one after the other."""
-    figure = go.Figure()
-    times, offset = scale(metric), 0
-    for number, phase in enumerate(PHASES):
-        own = [point for point in points if point["phase"] == phase]
-        told = [point for point in own if point["value"] is not None]
-        figure.add_scatter(
-            x=[offset + point["step"] for point in told],
-            y=[point["value"] * times for point in told],
-            mode="lines+markers",
-            name=PHASES[phase],
-            line={"color": SERIES[theme][number], "width": 3},
-            marker={"symbol": ("circle", "square")[number], "size": 8, "opacity": 1},
-        )
-        offset += max((point["step"] for point in own), default=0)
-    base_layout(figure, theme, 280)
-    if full is not None:
-        figure.add_hline(
-            y=full * times,
-            line={"color": SERIES[theme][-1], "width": 1, "dash": "dot"},
-            annotation={
-                "text": f"dense {metric_text(metric, full)}",
-                "font": {"size": 13, "color": VARIABLES[theme]["second"]},
-            },
-        )
-    figure.update_xaxes(title="Training step", showgrid=False)
-    figure.update_yaxes(title=f"{axis_title(metric)}, development")
     return figure
 
 

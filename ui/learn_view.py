@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 
 from models.heads import HeadId
 from ui.charts import base_layout
-from ui.metric_text import axis_title, metric_text, scale
 from ui.palette import GATE, SERIES, VARIABLES
 
 PHASES = {
@@ -113,36 +112,6 @@ def bank_figure(movie: Movie, now: int, theme: str) -> go.Figure:
     figure.update_yaxes(title="Heads open", rangemode="tozero")
     figure.update_xaxes(title="Training step", showgrid=False)
     _add_now(figure, movie.steps[now], theme)
-    return figure
-
-
-def metric_figure(points: Sequence[Point], metric: str, full: float | None, theme: str) -> go.Figure:
-    """The metric on development as gates close, and after the heads are gone."""
-    figure = go.Figure()
-    times = scale(metric)
-    for phase, number in (("gates", 0), ("fine-tuning", 1)):
-        told = [point for point in points if point["phase"] == phase and point.get("value") is not None]
-        offset = max((point["step"] for point in points if point["phase"] == "gates"), default=0) * number
-        figure.add_scatter(
-            x=[offset + point["step"] for point in told],
-            y=[point["value"] * times for point in told],
-            mode="lines+markers",
-            name=PHASES[phase],
-            line={"color": SERIES[theme][number], "width": 3},
-            marker={"symbol": ("circle", "square")[number], "size": 8, "opacity": 1},
-        )
-    base_layout(figure, theme, 260)
-    if full is not None:
-        figure.add_hline(
-            y=full * times,
-            line={"color": SERIES[theme][-1], "width": 1, "dash": "dot"},
-            annotation={
-                "text": f"full model {metric_text(metric, full)}",
-                "font": {"size": 13, "color": VARIABLES[theme]["second"]},
-            },
-        )
-    figure.update_yaxes(title=axis_title(metric))
-    figure.update_xaxes(title="Training step", showgrid=False)
     return figure
 
 

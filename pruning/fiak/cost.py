@@ -17,13 +17,11 @@ from pruning.cost import Costs
 from pruning.fiak.attention import rule_of
 from pruning.fiak.layers import PriorLayer
 from pruning.fiak.pruned import KeptAttention
+from pruning.fiak.ratios import OPERATIONS_A_SCORE
 from pruning.fiak.selection import KeptLayer
 from pruning.mask import HeadMask
 from pruning.peak_memory import peak_bytes
 from pruning.proof import attending, attention_implementations
-
-OPERATIONS_A_SCORE = 4
-"""For each number of a head's width: a product and a sum for the score, and again for the value."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +79,6 @@ def peak_memory(head_model: HeadModel, length: int, batch: int = 1) -> int:
     inputs = sized_inputs(head_model.model, batch, length)
     with attending(head_model.model, attention_implementations(head_model.model)[0]):
         return peak_bytes(head_model.model, partial(_run, head_model, inputs))
-
-
-def layer_ratios(length: int, d_model: int, scores: float, keys: float) -> tuple[float, float]:
-    """Operations and memory of one attention layer after pruning, as shares of the dense one, by arithmetic.
-
-    Operations: 8 N d^2 of the four projections and 4 N^2 d of scores and values; pruned scores save of the latter, and
-    pruned keys, if all heads prune them, of the key and value projections. Memory: N^2 scores and 4 N d of
-    the projections, for one head of width d. This is what the paper draws against N, not what a kernel reaches.
-    """
-    linear, square = 2 * length * d_model**2, OPERATIONS_A_SCORE * length**2 * d_model
-    operations = (2 + 2 * (1 - keys)) * linear + (1 - scores) * square
-    numbers = (2 + 2 * (1 - keys)) * length * d_model + (1 - scores) * length**2
-    return operations / (4 * linear + square), numbers / (4 * length * d_model + length**2)
 
 
 def _wasted(pruned: HeadModel, layer: PriorLayer, kept: KeptLayer) -> int:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from models.heads import HeadId
-from ui.learn_view import Movie, bank_figure, metric_figure, movie_figure, movie_title
+from ui.learn_view import Movie, bank_figure, movie_figure, movie_title
+from ui.training_chart import training_chart
 
 HEADS = [HeadId("encoder", 0, head) for head in range(3)] + [HeadId("cross", 0, head) for head in range(2)]
 
@@ -65,7 +66,10 @@ def test_the_lines_count_what_is_open() -> None:
 
 
 def test_the_metric_of_both_trainings_follows_one_after_the_other() -> None:
-    first, second = metric_figure(POINTS, "accuracy", 0.95, "light").data
+    full = {"metric": "accuracy", "value": 0.95}
+    figure = training_chart(POINTS, {"gates": "gates", "fine-tuning": "then"}, full, "light")
+    first, second = figure.data
+    assert figure.layout.annotations[0].text == "full model 95.0\N{NO-BREAK SPACE}%"
     assert list(first.x) == [5, 20]
     assert list(first.y) == pytest.approx([90, 80])
     assert (list(second.x), list(second.y)) == ([25], [pytest.approx(85)])

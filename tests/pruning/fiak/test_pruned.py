@@ -18,11 +18,12 @@ from models.loading import load
 from models.probe_inputs import probe_inputs
 from models.sized_inputs import sized_inputs
 from pruning.fiak.chosen import Choice, chosen
-from pruning.fiak.cost import layer_ratios, savings
+from pruning.fiak.cost import savings
 from pruning.fiak.layers import PriorLayer, prior_layers
 from pruning.fiak.picks import BLOCK
 from pruning.fiak.priors import PriorAttention, with_priors
 from pruning.fiak.pruned import masked, without_scores
+from pruning.fiak.ratios import layer_ratios
 from pruning.fiak.saving import load_without_scores, save_without_scores
 from pruning.fiak.selection import KeptLayer
 from pruning.mask import HeadMask
