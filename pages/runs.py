@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from html import escape
 
 import pandas as pd
 import streamlit as st
@@ -52,6 +53,7 @@ def rename(run_id: str) -> None:
 
 def show_actions(run: Run) -> None:
     """What can be done with a run, and what is known of it."""
+    st.html(f'<h2 class="hl-card-title">{escape(run.title)}</h2>')
     st.text_input("Name", run.title, key=f"name-{run.id}", on_change=rename, args=(run.id,), max_chars=120)
     st.html(facts_html(record_facts(run)))
     if run.message:
@@ -59,7 +61,7 @@ def show_actions(run: Run) -> None:
     command = kind_of(run).command
     if command:
         st.caption("The same from a shell:")
-        st.code(command, language="bash", wrap_lines=True)
+        st.code(command, language=None, wrap_lines=True)
     buttons = st.columns(2)
     if run.state in WAITING:
         buttons[0].button("Cancel", key="cancel", on_click=act, args=("cancel", run.id), width="stretch")
@@ -121,7 +123,7 @@ def _is_done(run_id: str) -> bool:
         return False
 
 
-def show_downloads(runs: list[Run], together: Compared) -> None:
+def show_downloads(runs: list[Run]) -> None:
     """The ticked runs as one file to take home, and their points as a table."""
 
     def reported() -> list[Reported]:
@@ -131,7 +133,7 @@ def show_downloads(runs: list[Run], together: Compared) -> None:
     row = st.container(horizontal=True)
     row.download_button(
         "Report",
-        data=lambda: report_html(reported(), together, now),
+        data=lambda: report_html(reported(), compared(store(), runs), now),
         file_name="headlight-report.html",
         mime="text/html",
         key="report",
@@ -148,6 +150,12 @@ def show_downloads(runs: list[Run], together: Compared) -> None:
         icon=":material/table:",
         on_click="ignore",
     )
+
+
+def chosen_runs(runs: list[Run]) -> list[Run]:
+    """The runs that the link names, or the newest."""
+    named = st.query_params.get("run", "").split(" ")
+    return [run for run in runs if run.id in named] or runs[:1]
 
 
 @st.fragment(run_every=1.0)
@@ -182,11 +190,11 @@ def show_runs() -> None:
                 "Asked": st.column_config.DatetimeColumn(format="distance"),
             },
         )
-    picked = [runs[place] for place in event.selection.rows if place < len(runs)]
-    linked = [run for run in runs if run.id in st.query_params.get("run", "").split(" ")]
-    chosen = picked or linked or runs[:1]
-    if picked:
-        st.query_params["run"] = " ".join(run.id for run in picked)
+    picked = " ".join(runs[place].id for place in event.selection.rows if place < len(runs))
+    if picked and picked != st.query_params.get("run"):
+        st.query_params["run"] = picked
+        st.rerun()
+    chosen = chosen_runs(runs)
     together = compared(store(), chosen)
     with charts:
         if together.curves:
@@ -194,7 +202,6 @@ def show_runs() -> None:
     with right.container(border=True, key="picked-run"):
         if chosen[-1].state in WAITING:
             st.progress(chosen[-1].share, progress_line(chosen[-1], now))
-        show_downloads(chosen, together)
         show_actions(chosen[-1])
 
 
@@ -202,6 +209,9 @@ choice = begin_page("Runs", "What was computed on this machine, in any tab or sh
 refused = st.session_state.pop("refused", "")
 if refused:
     st.error(refused)
+listed = store().runs()
+if listed:  # outside of what runs every second, or a click may come between
+    show_downloads(chosen_runs(listed))
 with one_sentence():
     show_runs()
 with st.popover("Delete old runs"):

@@ -46,4 +46,4 @@ def _show_built(run: Run, model: str, form: str) -> None:
         icon=":material/download:",
     )
     st.caption(f"Unpack it into a folder `{escape(name)}` and load it with:")
-    st.code(f'folder = "{name}"\n{run.result["snippet"]}', language="python")
+    st.code(f'folder = "{name}"\n{run.result["snippet"]}', language=None)

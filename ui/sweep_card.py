@@ -98,7 +98,7 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
     chart.plotly_chart(figure, config={"displayModeBar": False}, key="sweep-chart")
     below.download_button(
         "Numbers as CSV",
-        data=lambda: pd.DataFrame(store().points(newest.id)).to_csv(index=False),
+        data=pd.DataFrame(store().points(newest.id)).to_csv(index=False),
         file_name=f"sweep-{newest.id}.csv",
         mime="text/csv",
         key="sweep-csv",

@@ -32,8 +32,8 @@ NAMED = {
     "button", "checkbox", "combobox", "grid", "gridcell", "image", "link", "listbox", "radio", "searchbox", "slider",
     "spinbutton", "switch", "tab", "textbox",
 }  # fmt: skip
-PLOTLYS = {"main-svg", "js-plotly-tester"}
-"""Drawings that Streamlit gives no way to name; what they show stands above them as text."""
+UNNAMEABLE = {"main-svg", "js-plotly-tester", "aria-rowcount", "aria-colindex"}
+"""Drawings, tables and their cells that Streamlit gives no way to name; what they show stands above them as text."""
 
 FOCUSED = """() => {
   let element = document.activeElement;
@@ -73,6 +73,7 @@ CONTRASTS = """() => {
   const hasText = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
   return all(document.body)
     .filter((one) => !one.closest("style, script, noscript, svg, [disabled], [aria-hidden=true]"))
+    .filter((one) => !one.closest("[data-testid=stSliderThumbValue]"))  // stands above the thumb that it is a part of
     .filter((one) => hasText(one) && one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
     .map((one) => [String(one.className), one.textContent.trim().slice(0, 40), contrast(one)]);
 }"""
@@ -161,4 +162,6 @@ def nameless(page: Page) -> list[str]:
     assert len(parts) > len(PAGES), "at least the side bar has names"
     without = [part["backendDOMNodeId"] for part in parts if not part.get("name", {}).get("value", "").strip()]
     elements = [session.send("DOM.describeNode", {"backendNodeId": number})["node"] for number in without]
-    return [f"{one['nodeName']} {one['attributes']}" for one in elements if not PLOTLYS.intersection(one["attributes"])]
+    return [
+        f"{one['nodeName']} {one['attributes']}" for one in elements if not UNNAMEABLE.intersection(one["attributes"])
+    ]

@@ -47,7 +47,7 @@ def test_a_run_gets_another_name_and_keeps_it(page: Page, swept: tuple[AppServer
     expect(name).to_have_value("Sweep of looker: gradient")
     name.fill("My first sweep")
     name.press("Enter")
-    expect(page.locator(".st-key-compare-chart")).to_contain_text("My first sweep")
+    expect(page.locator(".st-key-compare-chart").first).to_contain_text("My first sweep")
     assert Store(server.home).get(runs[0].id).title == "My first sweep"
 
 

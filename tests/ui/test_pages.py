@@ -102,13 +102,13 @@ def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> N
 def test_pages_load_no_torch() -> None:
     """A server that loads torch starts seconds later and shares its interpreter with heavy work."""
     code = f"""
-import runpy, sys
+import ast, sys
 sys.path.insert(0, {str(ROOT)!r})
 for page in {[page.removesuffix(".py").replace("/", ".") for page in PAGES]!r}:
     names = {{}}
     source = open({str(ROOT)!r} + "/" + page.replace(".", "/") + ".py").read()
-    imports = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
-    exec("\\n".join(imports), names)
+    imports = [one for one in ast.parse(source).body if isinstance(one, ast.Import | ast.ImportFrom)]
+    exec("\\n".join(map(ast.unparse, imports)), names)
 assert "torch" not in sys.modules, "torch was imported"
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)
