@@ -116,22 +116,27 @@ def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
 
 
 @st.fragment(key=CURVES, run_every=1.0)
-def show_curves(lab: Lab, methods: dict[str, str]) -> None:
+def show_curves(lab: Lab) -> None:
     """Sweeps, with the place of the mask in them."""
-    runs = sweeps_of(store(), lab.choice)
-    banks = [bank.bank for bank in lab.grid.banks]
-    if not runs:
-        st.html(
-            '<h2 class="hl-card-title">Let a sweep show what can go</h2>'
-            '<p class="hl-source">It removes more and more heads, judges what is left at every step, and draws five '
-            "random orders beside it. You can go on editing meanwhile.</p>"
-        )
-        sweep_form(lab.choice, methods, banks)
-        return
     with one_sentence():
-        show_sweeps(runs, here(lab))
-    with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
-        sweep_form(lab.choice, methods, banks)
+        show_sweeps(sweeps_of(store(), lab.choice), here(lab))
+
+
+def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
+    """The curves, and a form for the next one, which stands apart from what runs every second."""
+    banks = [bank.bank for bank in lab.grid.banks]
+    if sweeps_of(store(), lab.choice):
+        show_curves(lab)
+        with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
+            sweep_form(lab.choice, methods, banks)
+        return
+    st.fragment(lambda: None, key=CURVES)()
+    st.html(
+        '<h2 class="hl-card-title">Let a sweep show what can go</h2>'
+        '<p class="hl-source">It removes more and more heads, judges what is left at every step, and draws five '
+        "random orders beside it. You can go on editing meanwhile.</p>"
+    )
+    sweep_form(lab.choice, methods, banks)
 
 
 def here(lab: Lab) -> dict[str, Any]:
@@ -189,7 +194,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     with left:
         show_mask(lab, quick)
     with right.container(border=True, height="stretch"):
-        show_curves(lab, ready)
+        show_sweep_card(lab, ready)
     with st.container(border=True):
         show_more(lab, facts, quick)
 
