@@ -244,7 +244,7 @@ def show_end(choice: Choice, run: Run, grid: HeadGrid) -> None:
     )  # fmt: skip
     row.page_link(
         PRUNE_LAB.file, label="Open the smaller model", icon=":material/deployed_code:",
-        query_params={"model": str(run.folder / result["folder"])},
+        query_params={"model": str(run.folder / result["folder"]), "task": result["task_key"]},
     )  # fmt: skip
     with st.expander(f"{result['metric']}: {point_text(result['report']['test']['after'])} on test"):
         st.dataframe(pd.DataFrame(rows), hide_index=True, key="learned-table")
