@@ -147,8 +147,8 @@ def here(lab: Lab) -> dict[str, Any]:
 @st.fragment(key=MORE)
 def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
     """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
-    breaks, card, budget, masks, speed, repair, home = st.tabs(
-        ["What breaks", "Head card", "Budget", "Masks put aside", "Speed", "Repair", "Take it home"],
+    budget, breaks, card, masks, speed, repair, home = st.tabs(
+        ["Budget", "What breaks", "Head card", "Masks put aside", "Speed", "Repair", "Take it home"],
         key="lab-tab",
         on_change="rerun",
         bind="query-params",
