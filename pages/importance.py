@@ -35,12 +35,17 @@ STARTED_AT = {"l0": LEARN, "subset": LEARN, "fiak": FIAK}
 COMPARED = ("gradient", "taylor", "confidence", "wanda")
 
 
-def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
+def has_scores(choice: Choice, method: dict[str, Any]) -> bool:
+    """Whether a method can score by itself, or the run that it needs is there."""
+    return not method["needs_run"] or bool(newest(store().folder, fingerprint(choice.model), method["key"]))
+
+
+def choose_method(choice: Choice, methods: dict[str, dict[str, Any]]) -> Scoring:
     """The method, its options and the number of examples."""
     first = [key for key in FIRST if key in methods]
     order = [*first, *(key for key in methods if key not in first and not methods[key]["needs_run"])]
     order += [key for key in methods if key not in order]
-    keys = {methods[key]["title"] + (" · no run" if methods[key]["needs_run"] else ""): key for key in order}
+    keys = {methods[key]["title"] + ("" if has_scores(choice, methods[key]) else " · no run"): key for key in order}
     row = st.container(horizontal=True, vertical_alignment="bottom")
     key = keys[row.selectbox("Method", list(keys), key="method", width=280, bind="query-params")]
     with row.popover("Options"):
@@ -195,11 +200,11 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     grid = HeadGrid.from_json(facts["grid"])
     left, right = st.columns([2.4, 1])
     with left.container(border=True):
-        scoring = choose_method(methods)
+        scoring = choose_method(choice, methods)
         method = methods[scoring.method]
         selected = head_in_link(grid)
         with one_sentence():
-            if method["needs_run"] and not newest(store().folder, fingerprint(choice.model), scoring.method):
+            if not has_scores(choice, method):
                 offer_run(choice, method)
             elif (run := answered(scoring.run(choice))) is not None:
                 selected = show_scores(run, method, grid, grid.parse(facts["removed"]))
