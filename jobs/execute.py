@@ -15,7 +15,7 @@ from typing import Any
 from jobs.home import check_room
 from jobs.kind import Bench, Step, Steps, kind_of
 from jobs.model_shelf import ModelShelf
-from jobs.run import CANCELLED, DONE, FAILED, STOPPED, Run
+from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Run
 from jobs.store import Store
 
 SECONDS_BETWEEN_WRITES = 0.2
@@ -27,8 +27,8 @@ log = logging.getLogger("headlight.jobs")
 def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], None] = lambda: None) -> None:
     """Does the work of a run that this process has claimed, and writes down how it ended.
 
-    Points are written at most a fraction of a second after they were found, so a kill costs little; `between` is called
-    after every step.
+    Points are written at most a fraction of a second after they were found, those of a question at once, so a kill
+    costs little; `between` is called after every step.
     """
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,8 @@ def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -
             return DONE, "", stop.value
         if step.point is not None:
             waiting.append(step.point)
-        if time.monotonic() - written > SECONDS_BETWEEN_WRITES:
+        awaited = run.lane == QUESTION and waiting
+        if awaited or time.monotonic() - written > SECONDS_BETWEEN_WRITES:
             check_room(store.folder)
             if not store.advance(run.id, step.done, step.total, waiting):
                 steps.close()

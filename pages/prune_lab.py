@@ -30,7 +30,7 @@ from ui.repair_card import show_repair
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import ROLES
 from ui.speed_card import show_speed
-from ui.sweep_card import show_sweeps, sweep_form, sweeps_of
+from ui.sweep_card import show_sweep_button, show_sweeps, shown_sweep, sweep_form, sweeps_of
 
 USUAL = ("gradient", "lrp", "confidence", "ablation")
 EDITING, CURVES, MORE = "lab-mask", "lab-curves", "lab-more"
@@ -115,20 +115,26 @@ def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
         st.rerun()
 
 
-@st.fragment(key=CURVES, run_every=1.0)
-def show_curves(lab: Lab) -> None:
-    """Sweeps, with the place of the mask in them."""
+def show_curves(lab: Lab, ended: bool) -> None:
+    """Sweeps, with the place of the mask in them; when the one that is shown ends, the page is drawn anew."""
     with one_sentence():
-        show_sweeps(sweeps_of(store(), lab.choice), here(lab))
+        runs = sweeps_of(store(), lab.choice)
+        show_sweeps(runs, here(lab))
+        if shown_sweep(runs).ended != ended:
+            st.rerun()
 
 
 def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
     """The curves, and a form for the next one, which stands apart from what runs every second."""
     banks = [bank.bank for bank in lab.grid.banks]
-    if sweeps_of(store(), lab.choice):
-        show_curves(lab)
-        with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
-            sweep_form(lab.choice, methods, banks)
+    runs = sweeps_of(store(), lab.choice)
+    if runs:
+        shown = shown_sweep(runs)
+        st.fragment(show_curves, key=CURVES, run_every=None if shown.ended else 0.7)(lab, shown.ended)
+        with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
+            show_sweep_button(shown)
+            with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
+                sweep_form(lab.choice, methods, banks)
         return
     st.fragment(lambda: None, key=CURVES)()
     st.html(

@@ -22,7 +22,7 @@ from models.heads import HeadId
 from pruning.cost import Costs
 from pruning.mask import HeadMask
 from pruning.passes import MEMORY, Passes, recorded_bytes
-from pruning.point import Point
+from pruning.point import Point, Verdict
 from tasks.ablating import MaskedLosses
 from tasks.batching import Batch
 from tasks.task import Outcomes, Task
@@ -91,15 +91,20 @@ class Evaluator:
 
     def point_steps(self, mask: HeadMask) -> Steps[Point]:
         """The same, one step a batch; metric, loss and what is compared with are counted one after the other."""
+        verdict = yield from self.verdict_steps(mask)
+        loss = yield from self.loss_steps(mask)
+        return Point(**vars(verdict), loss=loss)
+
+    def verdict_steps(self, mask: HeadMask) -> Steps[Verdict]:
+        """All of a point but its loss, for somebody who waits."""
         mask = self._own(mask)
         outcomes = yield from self.steps(mask)
-        loss = yield from self.loss_steps(mask)
         p, worse = (None, False) if not mask else self._compared((yield from self.steps(self.unpruned)), outcomes)
         estimate = self.task.metrics[0].estimate(outcomes)
         cost = self._costs.under(mask)
-        return Point(
+        return Verdict(
             removed=len(mask), mask=str(mask), metric=estimate.metric, value=estimate.value, low=estimate.low,
-            high=estimate.high, n=estimate.n, loss=loss, parameters=cost.parameters, flops=cost.flops, p=p, worse=worse,
+            high=estimate.high, n=estimate.n, parameters=cost.parameters, flops=cost.flops, p=p, worse=worse,
         )  # fmt: skip
 
     # losses

@@ -10,13 +10,13 @@ ORDER = "order"
 """The series of the curve itself; those beside it are `random 0`, `random 1`, …"""
 
 
-@dataclass(frozen=True)
-class Point:
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
     """How good a model is without the heads of a mask, and what it costs.
 
-    `value` is the headline metric with its 95 % interval on n examples, `loss` the mean over examples. `p` is that of
-    the paired test against the unpruned model on the same examples, None for the unpruned model itself; `worse` says
-    that the metric is worse at p < 0.01. FLOPs are those of one example.
+    `value` is the headline metric with its 95 % interval on n examples. `p` is that of the paired test against the
+    unpruned model on the same examples, None for the unpruned model itself; `worse` says that the metric is worse at
+    p < 0.01. FLOPs are those of one example.
     """
 
     removed: int
@@ -26,16 +26,22 @@ class Point:
     low: float
     high: float
     n: int
-    loss: float
     parameters: int
     flops: int
     p: float | None
     worse: bool
-    series: str = ORDER
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point(Verdict):
+    """A verdict with the mean loss over examples, which takes passes of its own, and the curve it belongs to."""
+
+    loss: float
+    series: str = ORDER
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Point:

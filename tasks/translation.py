@@ -18,7 +18,7 @@ from tasks.generation import generated, start_token
 from tasks.language_modelling import mean_losses
 from tasks.task import Metric, Outcomes, PerExample, Splits, Task
 
-GENERATION_BUDGET = 16384
+GENERATION_BUDGET = 4096
 """Source places of a batch that is translated: a step of the decoder is small, so many rows share it."""
 
 

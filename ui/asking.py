@@ -37,7 +37,7 @@ def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
     if run.ended:
         show_ended(run)
     else:
-        _progress(run.id)
+        _show_progress(run)
     return None
 
 
@@ -61,12 +61,17 @@ def _resume_button(run: Run, label: str) -> None:
     st.button(label, key=f"resume-{run.id}", on_click=store().resume, args=(run.id,))
 
 
+def _show_progress(run: Run) -> None:
+    """How far it is, and a button outside of what runs twice a second, which would swallow clicks."""
+    with st.container(key=f"progress-{run.id}", horizontal=True, vertical_alignment="center"):
+        _progress(run.id)
+        if run.lane != QUESTION:
+            st.button("Cancel", key=f"cancel-{run.id}", on_click=store().cancel, args=(run.id,), type="tertiary")
+
+
 @st.fragment(run_every=0.5)
 def _progress(run_id: str) -> None:
     run = store().get(run_id)
     if run.ended:
         st.rerun(scope="app")
-    with st.container(key=f"progress-{run_id}", horizontal=True, vertical_alignment="center"):
-        st.progress(run.share, progress_line(run, time.time()))
-        if run.lane != QUESTION:
-            st.button("Cancel", key=f"cancel-{run_id}", on_click=store().cancel, args=(run_id,), type="tertiary")
+    st.progress(run.share, progress_line(run, time.time()))

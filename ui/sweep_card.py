@@ -79,16 +79,16 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
 
     The slots are always the same: an element that comes between others of a running fragment leaves stale copies.
     """
-    title, state, chart, below = st.empty(), st.container(), st.empty(), st.empty()
-    newest = _newest(runs)
+    title, state, chart, below = st.empty(), st.empty(), st.empty(), st.empty()
+    newest = shown_sweep(runs)
     points = {run.id: split_points(store().points(run.id)) for run in [newest, *_others(runs, newest)]}
     order, random = points[newest.id]
     title.html(
         f'<h2 class="hl-card-title">{escape(finding(newest, order))}</h2>'
         f'<p class="hl-source">{escape(_source(newest, order))}</p>'
     )
-    with state:
-        _show_state(newest)
+    if newest.state in WAITING:
+        state.progress(newest.share, progress_line(newest, time.time()))
     if not order:
         return
     curves = [Curve(order_name(newest), order)]
@@ -110,10 +110,11 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
 def newest_order(choice: Choice) -> list[dict[str, Any]]:
     """The curve of the sweep that the page shows, as far as it is known."""
     runs = sweeps_of(store(), choice)
-    return split_points(store().points(_newest(runs).id))[0] if runs else []
+    return split_points(store().points(shown_sweep(runs).id))[0] if runs else []
 
 
-def _newest(runs: Sequence[Run]) -> Run:
+def shown_sweep(runs: Sequence[Run]) -> Run:
+    """The sweep of the link, or the newest."""
     return next((run for run in runs if run.id == st.query_params.get("sweep")), runs[0])
 
 
@@ -133,14 +134,13 @@ def _source(run: Run, order: Sequence[dict[str, Any]]) -> str:
     return f"{spec['split']}, {n} · run {run.id[:6]}, saved as it goes"
 
 
-def _show_state(run: Run) -> None:
-    row = st.container(horizontal=True, vertical_alignment="center", key="sweep-state")
+def show_sweep_button(run: Run) -> None:
+    """Ends a sweep, or takes it up again; outside of what runs every second, which would swallow clicks."""
     if run.state in WAITING:
-        row.progress(run.share, progress_line(run, time.time()))
-        row.button("Cancel", key="cancel-sweep", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
+        st.button("Cancel", key="cancel-sweep", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
     elif run.state in RESUMABLE:
-        row.warning(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept.")
-        row.button("Resume", key="resume-sweep", on_click=store().resume, args=(run.id,))
+        st.warning(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept.")
+        st.button("Resume", key="resume-sweep", on_click=store().resume, args=(run.id,))
 
 
 def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from models.fingerprint import file_fingerprint, fingerprint
 
 if TYPE_CHECKING:
     from pruning.evaluation import Evaluator
-    from pruning.mask import HeadMask
+    from pruning.point import Verdict
 
 QUICK = 64
 """Examples of the quick estimate."""
@@ -21,7 +21,7 @@ QUICK = 64
 @register
 @dataclass(frozen=True)
 class LiveQuestion(Kind):
-    """The headline metric of a mask, as a point; its one stored point is the quick estimate."""
+    """The headline metric of a mask, as a point; on the way a quick estimate, and the whole split but for the loss."""
 
     mask: str = ""
     task: str = ""
@@ -55,9 +55,11 @@ class LiveQuestion(Kind):
         if str(mask) in known:
             return known[str(mask)] | higher
         if not bench.points and len(quick.batches) < len(whole.batches):
-            estimate = yield from _counted(quick, mask)
+            estimate = yield from _counted(quick.verdict_steps(mask))
             yield Step(0, 1, estimate)
-        known[str(mask)] = result = yield from _counted(whole, mask)
+        verdict = yield from _counted(whole.verdict_steps(mask))
+        yield Step(0, 1, verdict)
+        known[str(mask)] = result = yield from _counted(whole.point_steps(mask))
         return result | higher
 
     def _evaluators(self, bench: Bench) -> tuple[Evaluator, Evaluator]:
@@ -76,9 +78,8 @@ class LiveQuestion(Kind):
         return found
 
 
-def _counted(evaluator: Evaluator, mask: HeadMask) -> Generator[Step, None, dict[str, Any]]:
-    """The point, with a step a batch."""
-    steps = evaluator.point_steps(mask)
+def _counted(steps: Generator[tuple[int, int], None, Verdict]) -> Generator[Step, None, dict[str, Any]]:
+    """What is found in the end, as plain values, with a step a batch."""
     while True:
         try:
             done, total = next(steps)

@@ -44,7 +44,7 @@ def test_a_quick_estimate_comes_first_and_the_whole_split_equals_a_plain_evaluat
     tmp_path: Path, shelf: ModelShelf
 ) -> None:
     seen, result = followed(LiveQuestion("reader", MASK), bench(tmp_path, shelf))
-    (quick,) = [step.point for step in seen if step.point is not None]
+    quick, verdict = [step.point for step in seen if step.point is not None]
     head_model = load("reader")
     task, _ = chosen_task(head_model)
     with gated(head_model, HeadMask.of(head_model.grid, MASK).as_gates()):
@@ -52,6 +52,7 @@ def test_a_quick_estimate_comes_first_and_the_whole_split_equals_a_plain_evaluat
         first = task.estimates(task.outcomes(head_model, "development", QUICK))[0]
     assert (quick["n"], quick["value"]) == (QUICK, first.value)
     assert [result[name] for name in ("n", "value", "low", "high")] == [whole.n, whole.value, whole.low, whole.high]
+    assert {**verdict, "loss": result["loss"], "series": "order", "higher_is_better": True} == result
     assert result["removed"] == 3
     assert result["higher_is_better"] is True
 

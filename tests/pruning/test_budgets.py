@@ -40,7 +40,10 @@ class Judging:
         yield 1, 2
         value = self.value(mask)
         metric = "accuracy" if self.higher else "perplexity"
-        return Point(len(mask), str(mask), metric, value, value, value, 10, 1 - value, 0, 0, None, False)
+        return Point(
+            removed=len(mask), mask=str(mask), metric=metric, value=value, low=value, high=value, n=10,
+            loss=1 - value, parameters=0, flops=0, p=None, worse=False,
+        )  # fmt: skip
 
     @property
     def judge(self) -> Judge:

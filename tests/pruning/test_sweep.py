@@ -186,7 +186,9 @@ def test_the_order_is_that_of_the_strategy_or_that_of_the_curve() -> None:
     grid = subject.grid
     assert removal_order(grid, ByScore(), subject, []) == ByScore().order(subject)
     curve = [mask.removed for mask in FisherSearch().masks(subject, [0, 5, 16])]
-    blank = Point(0, "", "m", 0, 0, 0, 1, 0, 1, 1, None, False).to_json()
+    blank = Point(
+        removed=0, mask="", metric="m", value=0, low=0, high=0, n=1, loss=0, parameters=1, flops=1, p=None, worse=False
+    ).to_json()
     points = [Point.from_json(blank | {"removed": len(one), "mask": grid.spell(one)}) for one in reversed(curve)]
     order = removal_order(grid, FisherSearch(), subject, points)
     assert order[:5] == [head for head in grid if head in curve[1]]
