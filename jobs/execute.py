@@ -12,11 +12,16 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from jobs.cluster_address import ray_address
+from jobs.cluster_run import moved
 from jobs.home import check_room
 from jobs.kind import Bench, Step, Steps, kind_of
 from jobs.model_shelf import ModelShelf
+from jobs.owner import acting_for
+from jobs.permitted import check_permitted
 from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Run
 from jobs.store import Store
+from models.shown import shown
 
 SECONDS_BETWEEN_WRITES = 0.2
 RECORDED = ("torch", "transformers", "streamlit", "captum", "sacrebleu")
@@ -35,24 +40,26 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
         check_room(store.folder)
         kind = kind_of(run)
         store.note(run.id, _record(run))
-        steps = kind.steps(Bench(models, run.folder, store.points(run.id), partial(store.say, run.id)))
-        result = _follow(store, run, steps, between)
+        with acting_for(run.owner or None):
+            check_permitted(run.spec, store.folder)
+            bench = Bench(models, run.folder, store.points(run.id), partial(store.say, run.id))
+            steps = moved(kind, bench) if kind.movable and ray_address() else kind.steps(bench)
+            result = _follow(store, run, steps, between)
     except (ValueError, KeyError) as error:
         store.end(run.id, FAILED, str(error.args[0] if error.args else error))
-    except (OSError, sqlite3.OperationalError) as error:
+    except OSError as error:
         log.exception("run %s", run.id)
         store.end(run.id, *_trouble(error))
     except KeyboardInterrupt:
         store.end(run.id, CANCELLED)
         raise
-    except MemoryError:
-        store.end(run.id, FAILED, "not enough memory for this model; try a smaller one or fewer examples")
     except Exception as error:
         log.exception("run %s", run.id)
-        reason = str(error).partition("\n")[0][:200]
-        store.end(run.id, FAILED, f"unexpected {type(error).__name__}: {reason}; the worker's log has more")
+        store.end(run.id, FAILED, _surprise(error))
     else:
         store.end(run.id, *result)
+        if kind.kept:
+            _back_up(store)
 
 
 def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -> tuple[str, str, Any]:
@@ -78,13 +85,32 @@ def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -
         between()
 
 
-def _trouble(error: OSError | sqlite3.OperationalError) -> tuple[str, str]:
-    """A full disk stops a run, which can go on later; anything else fails it."""
-    full = isinstance(error, OSError) and error.errno in (None, errno.ENOSPC, errno.EDQUOT)
-    if full or "full" in str(error):
-        return STOPPED, str(error) if isinstance(error, OSError) and error.errno is None else "the disk is full"
-    named = f"{error.strerror or error}: {error.filename or ''}" if isinstance(error, OSError) else str(error)
-    return FAILED, named.rstrip(": ")
+def _trouble(error: OSError) -> tuple[str, str]:
+    """A full disk or a locked store stops a run, which can go on later; anything else fails it."""
+    if error.errno is None:  # in words of our own
+        return STOPPED, str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return STOPPED, "the disk is full; what was computed is kept: make room and resume the run"
+    return FAILED, f"{error.strerror or error}: {shown(str(error.filename or ''), 200)}".rstrip(": ")
+
+
+def _back_up(store: Store) -> None:
+    """What is finished is also in a second file; that there is none is no reason for a run to fail."""
+    try:
+        store.back_up()
+    except (OSError, sqlite3.Error):
+        log.exception("no backup of %s", store.path)
+
+
+def _surprise(error: Exception) -> str:
+    """What nobody foresaw, in one sentence."""
+    from models.devices import is_out_of_memory
+
+    if is_out_of_memory(error):
+        return "not enough memory, even for one example at a time; take a smaller model or shorter examples"
+    return (
+        f"unexpected {type(error).__name__}: {shown(str(error).partition(chr(10))[0], 200)}; the worker's log has more"
+    )
 
 
 def _record(run: Run) -> dict[str, Any]:

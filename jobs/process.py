@@ -4,37 +4,54 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Where Linux tells one start of the machine from another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A process by its number and the time it started, which no other process of this machine shares."""
+    """A process by its number and the time it started, which no other process of this machine shares.
+
+    Where the system tells it, that is the time since the machine started, which no change of the clock touches.
+    """
 
     pid: int
     started: float
+    boot: str = ""
+
+    @classmethod
+    def of(cls, pid: int) -> Identity:
+        """The process that has this number now; a psutil.NoSuchProcess if there is none."""
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            return cls(pid, int(fields[19]) / os.sysconf("SC_CLK_TCK"), BOOT.read_text().strip())
+        except (OSError, IndexError, ValueError):
+            return cls(pid, float(psutil.Process(pid).create_time()))
 
     @classmethod
     def own(cls) -> Identity:
         """This process."""
-        return cls(os.getpid(), psutil.Process().create_time())
+        return cls.of(os.getpid())
 
     @property
     def alive(self) -> bool:
         """Whether that very process still runs; after a restart of the machine none does."""
         try:
-            process = psutil.Process(self.pid)
-            same = bool(abs(process.create_time() - self.started) < 1.0)
-            return same and bool(process.status() != psutil.STATUS_ZOMBIE)
+            now = Identity.of(self.pid)
+            same = now.boot == self.boot and abs(now.started - self.started) < 1.0
+            return same and bool(psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
             return False
 
     def __str__(self) -> str:
-        return f"{self.pid} {self.started!r}"
+        return f"{self.pid} {self.started!r} {self.boot}".rstrip()
 
     @classmethod
     def parse(cls, text: str) -> Identity:
         """What `str` wrote."""
-        pid, started = text.split()
-        return cls(int(pid), float(started))
+        pid, started, *boot = text.split()
+        return cls(int(pid), float(started), *boot[:1])

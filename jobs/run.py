@@ -24,7 +24,8 @@ class Run:
     """What is known of a run: what was asked, under which circumstances it ran, how far it is, what came of it.
 
     The same kind, spec and model fingerprint have the same `id`. `record` holds the versions, the device and the seed,
-    as they were when the run began. `begun` is how much was done when it was last taken up.
+    as they were when the run began. `begun` is how much was done when it was last taken up. `owner` is who asked for
+    it; empty where nobody signs in.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Run:
     record: dict[str, Any]
     result: dict[str, Any] | None
     folder: Path
+    owner: str = ""
 
     @property
     def ended(self) -> bool:
@@ -56,9 +58,15 @@ class Run:
         """How much of it is done, from 0 to 1."""
         return 1.0 if self.state == DONE else min(1.0, self.done / self.total) if self.total else 0.0
 
+    @property
+    def lost_file(self) -> str:
+        """The name of the file beside its result that is gone from the disk; empty if there is none or it is there."""
+        name = str((self.result or {}).get("file", ""))
+        return name if name and not (self.folder / name).is_file() else ""
+
     def seconds(self, now: float) -> float:
         """How long it ran, or runs by now."""
-        return 0.0 if self.started is None else (self.finished or now) - self.started
+        return 0.0 if self.started is None else max(0.0, (self.finished or now) - self.started)  # clocks go back
 
     def seconds_left(self, now: float) -> float | None:
         """How long the rest will take at the speed so far; None while nobody can tell."""

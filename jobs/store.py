@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from jobs.home import home
+from jobs.home import BACKUP, home, trouble
+from jobs.limits import check_queue
 from jobs.process import Identity
 from jobs.run import CANCELLED, FAILED, QUEUED, RESUMABLE, RUNNING, STATES, WAITING, Run
+from models.shown import shown
 
 MOST_ATTEMPTS = 5
 """How often a run is taken up again after the death of its worker before it counts as failed."""
@@ -27,7 +31,8 @@ CREATE TABLE IF NOT EXISTS runs (
     queued REAL NOT NULL, started REAL, finished REAL,
     begun INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0, total INTEGER NOT NULL DEFAULT 0,
     message TEXT NOT NULL DEFAULT '', record TEXT NOT NULL DEFAULT '{}',
-    result TEXT, worker TEXT, attempts INTEGER NOT NULL DEFAULT 0, cancel INTEGER NOT NULL DEFAULT 0
+    result TEXT, worker TEXT, attempts INTEGER NOT NULL DEFAULT 0, cancel INTEGER NOT NULL DEFAULT 0,
+    owner TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS waiting ON runs (state, lane, queued);
 CREATE TABLE IF NOT EXISTS points (
@@ -37,39 +42,59 @@ CREATE TABLE IF NOT EXISTS points (
 """
 COLUMNS = (
     "id, kind, title, model, fingerprint, spec, lane, state, created, started, finished, begun, done, total, message, "
-    "record, result"
+    "record, result, owner"
 )
+LENGTH_OF_ID = 16
 
 
 class Store:
-    """Every run that was asked for, by whichever process, and the points it has computed."""
+    """Every run that was asked for, by whichever process, and the points it has computed.
 
-    def __init__(self, folder: Path | None = None) -> None:
+    With an owner it shows and changes the runs of that owner alone, and what it is asked for becomes a run of theirs,
+    with an id of its own: who asks for the same as somebody else has no part in the other's run. Without, it has all.
+    """
+
+    def __init__(self, folder: Path | None = None, owner: str | None = None) -> None:
+        self.owner = owner
         self.folder = folder or home()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / "headlight.sqlite"
         with self._connected() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(SCHEMA)
+        self._add_owners()
 
     # asking
 
-    def submit(self, run: Run, kept: bool = True) -> Run:
-        """Queues a run, unless one of the same id is there already, which is left as it is."""
+    def submit(self, run: Run, kept: bool = True, limited: bool = False) -> Run:
+        """Queues a run, unless one of the same id is there already, which is left as it is.
+
+        Where it is `limited`, a ValueError says that too many wait or run already.
+        """
         now = time.time()
         values = {
-            "id": run.id, "kind": run.kind, "title": run.title, "model": run.model, "fingerprint": run.fingerprint,
-            "spec": json.dumps(run.spec), "lane": run.lane, "kept": kept, "state": QUEUED, "created": now,
-            "queued": now,
+            "id": self.own_id(run.id), "owner": self.owner or "", "kind": run.kind, "title": run.title,
+            "model": run.model, "fingerprint": run.fingerprint, "spec": json.dumps(run.spec), "lane": run.lane,
+            "kept": kept, "state": QUEUED, "created": now, "queued": now,
         }  # fmt: skip
         names = ", ".join(values)
         places = ", ".join(f":{name}" for name in values)
         with self._transaction() as connection:
+            there = connection.execute("SELECT 1 FROM runs WHERE id = ?", (values["id"],)).fetchone()
+            if limited and not there:
+                check_queue(*self._under_way(connection))
             connection.execute(f"INSERT INTO runs ({names}) VALUES ({places}) ON CONFLICT (id) DO NOTHING", values)
         return self.get(run.id)
 
+    def own_id(self, run_id: str) -> str:
+        """The id under which the owner has what anybody else has under the given one."""
+        if self.owner is None:
+            return run_id
+        return hashlib.sha256(f"{self.owner}\n{run_id}".encode()).hexdigest()[:LENGTH_OF_ID]
+
     def resume(self, run_id: str) -> None:
         """Queues a run again that ended short of its aim; it goes on with the points it has."""
+        run_id = self._known(run_id)
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET state = ?, queued = ?, finished = NULL, message = '', attempts = 0, cancel = 0 "
@@ -79,6 +104,7 @@ class Store:
 
     def cancel(self, run_id: str) -> None:
         """Asks a running run to stop after its present step; one that waits is cancelled at once."""
+        run_id = self._known(run_id)
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET state = ?, finished = ? WHERE id = ? AND state = ?",
@@ -99,7 +125,7 @@ class Store:
         run = self.get(run_id)
         with self._transaction() as connection:
             gone = connection.execute(
-                f"DELETE FROM runs WHERE id = ? AND state NOT IN {_places(WAITING)}", (run_id, *WAITING)
+                f"DELETE FROM runs WHERE id = ? AND state NOT IN {_places(WAITING)}", (run.id, *WAITING)
             )
             if not gone.rowcount:
                 raise ValueError(f"run {run_id} is {run.state}; cancel it before it is deleted")
@@ -109,8 +135,9 @@ class Store:
         """Deletes all runs that ended more than so many seconds ago, and says how many; or those that none lists."""
         with self._connected() as connection:
             old = connection.execute(
-                f"SELECT id FROM runs WHERE kept = ? AND finished <= ? AND state NOT IN {_places(WAITING)}",
-                (kept, time.time() - seconds, *WAITING),
+                f"SELECT id FROM runs WHERE kept = ? AND finished <= ? AND state NOT IN {_places(WAITING)} "
+                "AND owner = ifnull(?, owner)",
+                (kept, time.time() - seconds, *WAITING, self.owner),
             ).fetchall()
         for (run_id,) in old:
             self.delete(run_id)
@@ -121,9 +148,12 @@ class Store:
     def get(self, run_id: str) -> Run:
         """The run of that id as it is now."""
         with self._connected() as connection:
-            row = connection.execute(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (run_id,)).fetchone()
+            row = connection.execute(
+                f"SELECT {COLUMNS} FROM runs WHERE id IN (?, ?) AND owner = ifnull(?, owner)",
+                (shown(run_id), self.own_id(shown(run_id)), self.owner),
+            ).fetchone()
         if row is None:
-            raise KeyError(f"no run {run_id!r}")
+            raise KeyError(f"no run {shown(run_id)!r}")
         return self._run(row)
 
     def runs(self, states: Sequence[str] = STATES, kind: str | None = None, n: int = 500) -> list[Run]:
@@ -131,13 +161,14 @@ class Store:
         with self._connected() as connection:
             rows = connection.execute(
                 f"SELECT {COLUMNS} FROM runs WHERE kept AND state IN {_places(states)} AND kind = ifnull(?, kind) "
-                "ORDER BY created DESC, id LIMIT ?",
-                (*states, kind, n),
+                "AND owner = ifnull(?, owner) ORDER BY created DESC, id LIMIT ?",
+                (*states, kind, self.owner, n),
             ).fetchall()
         return [self._run(row) for row in rows]
 
     def points(self, run_id: str, after: int = 0) -> list[dict[str, Any]]:
         """The points of a run in order, without the first `after`."""
+        run_id = self._known(run_id)
         with self._connected() as connection:
             rows = connection.execute(
                 "SELECT point FROM points WHERE run = ? AND number >= ? ORDER BY number", (run_id, after)
@@ -217,6 +248,44 @@ class Store:
 
     # the file
 
+    def back_up(self) -> None:
+        """Copies all runs to a file beside this one, which always holds a whole and sound copy, or none."""
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".backup-") as work:
+            fresh = Path(work) / self.path.name
+            with self._connected() as connection, closing(sqlite3.connect(fresh)) as copy:
+                connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+                (sound,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            if sound == "ok":
+                fresh.replace(self.path.with_name(f"{self.path.stem}{BACKUP}"))
+
+    def _add_owners(self) -> None:
+        """Brings a file up to date that is from before runs had owners; what is in it belongs to nobody."""
+        with self._connected() as connection:
+            if _has_owners(connection):
+                return
+        with self._transaction() as connection:
+            if not _has_owners(connection):  # another process may have been first
+                connection.execute("ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
+
+    def _known(self, run_id: str) -> str:
+        """The id of a run that this store shows; empty, which no run has, where it is somebody else's."""
+        if self.owner is None:
+            return run_id
+        try:
+            return self.get(run_id).id
+        except KeyError:
+            return ""
+
+    def _under_way(self, connection: sqlite3.Connection) -> tuple[int, int]:
+        """How many runs of the owner wait or run, and how many of all."""
+        own, everybody = connection.execute(
+            f"SELECT count(*) FILTER (WHERE owner = ifnull(?, owner)), count(*) FROM runs "
+            f"WHERE state IN {_places(WAITING)}",
+            (self.owner, *WAITING),
+        ).fetchone()
+        return int(own), int(everybody)
+
     def _taken(self, connection: sqlite3.Connection, run_id: str, worker: Identity) -> Run:
         connection.execute(
             "UPDATE runs SET state = ?, worker = ?, cancel = 0, message = '', finished = NULL, "
@@ -238,6 +307,8 @@ class Store:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
+        except sqlite3.DatabaseError as error:
+            raise trouble(self.path, error) from error
         finally:
             connection.close()
 
@@ -248,9 +319,14 @@ class Store:
             try:
                 yield connection
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # some errors, a full disk for one, have ended it already
+                    connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+
+def _has_owners(connection: sqlite3.Connection) -> bool:
+    return any(row[1] == "owner" for row in connection.execute("PRAGMA table_info(runs)"))
 
 
 def _places(values: Sequence[str]) -> str:

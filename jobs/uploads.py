@@ -6,7 +6,10 @@ import hashlib
 import re
 from pathlib import PurePath
 
-from jobs.home import check_room, home
+from jobs.home import check_room, home, write_whole
+from jobs.limits import check_upload, demo
+from jobs.permitted import check_data
+from models.shown import shown
 
 LENGTH = 16
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".conllu", ".txt")
@@ -15,22 +18,29 @@ _MARK = re.compile(rf"[0-9a-f]{{{LENGTH}}}")
 
 def keep(name: str, content: bytes) -> str:
     """Keeps a file and gives the mark by which `path_of` finds it; the same content has the same mark."""
+    if demo():
+        raise ValueError("this is a demo, which takes no data of your own")
+    check_upload(name, len(content))
     suffix = PurePath(name).suffix.lower()
     if suffix not in SUFFIXES:
-        raise ValueError(f"{name[:80]} ends in {suffix[:20]!r}; known are {', '.join(SUFFIXES)}")
+        raise ValueError(f"{shown(name)} ends in {shown(suffix, 20)!r}; known are {', '.join(SUFFIXES)}")
     check_room(home())
     mark = hashlib.sha256(suffix.encode() + content).hexdigest()[:LENGTH]
     folder = home() / "uploads" / mark
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{_safe_stem(name)}{suffix}").write_bytes(content)
+    write_whole(folder / f"{_safe_stem(name)}{suffix}", content)
     return mark
 
 
 def path_of(data: str) -> str:
-    """The path behind a mark; what is no mark, a path or a data set's name, stays as it is."""
+    """The path behind a mark; what is no mark, a path or a data set's name, stays as it is.
+
+    Data that this server does not take is a ValueError.
+    """
+    check_data(data, home())
     if not _MARK.fullmatch(data):
         return data
-    found = sorted((home() / "uploads" / data).glob("*"))
+    found = sorted((home() / "uploads" / data).glob("[!.]*"))
     if not found:
         raise ValueError(f"no uploaded file {data} on this machine; upload it again")
     return str(found[0])

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from jobs.home import check_room, write_whole
 from jobs.process import Identity
 from jobs.run import SERVED
 from jobs.store import Store
@@ -46,8 +47,9 @@ def ensure_workers(store: Store, roles: Sequence[str]) -> None:
         known = _read(path)
         missing = [place for place in places if place not in known or not known[place].alive]
         if missing:
+            check_room(store.folder)  # a worker that nobody can note down would be started again and again
             known |= {place: _start(store, place) for place in missing}
-            path.write_text(json.dumps({place: str(identity) for place, identity in known.items()}))
+            write_whole(path, json.dumps({place: str(identity) for place, identity in known.items()}).encode())
 
 
 def running_workers(store: Store) -> dict[str, Identity]:
@@ -68,13 +70,7 @@ def _start(store: Store, place: str) -> Identity:
             process_group=0,
         )
     threading.Thread(target=process.wait, daemon=True).start()  # leaves no zombie behind
-    return Identity(process.pid, _created(process.pid))
-
-
-def _created(pid: int) -> float:
-    import psutil
-
-    return float(psutil.Process(pid).create_time())
+    return Identity.of(process.pid)
 
 
 def _read(path: Path) -> dict[str, Identity]:

@@ -64,11 +64,10 @@ def in_parts(model: nn.Module, n_rows: int, width: int, work: Callable[[slice], 
     leave nothing behind if it fails; how many places fitted is remembered for this model on this device.
     """
     device = next(model.parameters()).device
-    known = _FITTING.setdefault(model, {})
     found: list[T] = []
     start = 0
     while start < n_rows:
-        size = min(n_rows - start, max(1, known.get(device, n_rows * width) // width))
+        size = fitting_rows(model, n_rows - start, width)
         try:
             found.append(work(slice(start, start + size)))
             start += size
@@ -76,9 +75,20 @@ def in_parts(model: nn.Module, n_rows: int, width: int, work: Callable[[slice], 
         except (RuntimeError, MemoryError) as error:
             if size == 1 or not is_out_of_memory(error):
                 raise
-        known[device] = size * width // 2  # here, where the failed work is no longer held by the exception
+        _FITTING.setdefault(model, {})[device] = (
+            size * width // 2
+        )  # here, where the failed work is no longer held by the exception
         _release(device)
     return found
+
+
+def fitting_rows(model: nn.Module, n_rows: int, width: int) -> int:
+    """How many of these rows can be done at once: all, but for what `in_parts` found out about this model; 1 at least.
+
+    A row counts `width` places.
+    """
+    known = _FITTING.get(model, {}).get(next(model.parameters()).device)
+    return n_rows if known is None else min(n_rows, max(1, known // width))
 
 
 def is_out_of_memory(error: Exception) -> bool:

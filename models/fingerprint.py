@@ -21,12 +21,12 @@ NOT_COUNTED = ("card.json", "history.json")
 def fingerprint(name_or_folder: str) -> str:
     """The fingerprint of a model, before it is loaded: of its files, or of its name where it lies on the hub."""
     name = name_or_folder.strip()
-    folder = SPECIMENS_FOLDER / name if name in specimen_names() else Path(name).expanduser()
     try:
-        files = sorted(path for path in folder.iterdir() if path.suffix in COUNTED and path.name not in NOT_COUNTED)
+        folder = SPECIMENS_FOLDER / name if name in specimen_names() else Path(name).expanduser()
+        files = sorted(path for path in folder.iterdir() if _counts(path))
         stamps = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
-    except (OSError, RuntimeError):
-        return hashlib.sha256(name.encode()).hexdigest()[:LENGTH]
+    except (OSError, RuntimeError, ValueError):  # the last for characters that no path can have
+        return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:LENGTH]
     return _of_files(stamps)
 
 
@@ -35,8 +35,13 @@ def file_fingerprint(path: str) -> str:
     file = Path(path)
     try:
         return _of_files(((file, file.stat().st_size, file.stat().st_mtime_ns),)) if file.is_file() else ""
-    except OSError:
+    except (OSError, ValueError):
         return ""
+
+
+def _counts(path: Path) -> bool:
+    """Whether it is a file that changes what the model computes; devices and pipes would never end."""
+    return path.suffix in COUNTED and path.name not in NOT_COUNTED and path.is_file()
 
 
 @lru_cache(maxsize=64)

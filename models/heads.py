@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from models.shown import shown
+
 BANKS = ("encoder", "decoder", "cross")
 _ADDRESS = re.compile(r"(encoder|decoder|cross)\.(\d{1,6})\.(\d{1,6})")
 
@@ -28,7 +30,9 @@ class HeadId:
         """The head at an address such as `cross.5.1`."""
         match = _ADDRESS.fullmatch(address.strip())
         if match is None:
-            raise ValueError(f"no head address {address!r}; allowed is bank.layer.head, for example encoder.3.7")
+            raise ValueError(
+                f"no head address {shown(address, 40)!r}; allowed is bank.layer.head, for example encoder.3.7"
+            )
         return cls(match[1], int(match[2]), int(match[3]))
 
 
@@ -97,7 +101,7 @@ class HeadGrid:
         for bank in self.banks:
             if bank.bank == name:
                 return bank
-        raise KeyError(f"no bank {name!r}; this model has: {', '.join(bank.bank for bank in self.banks)}")
+        raise KeyError(f"no bank {shown(name, 40)!r}; this model has: {', '.join(bank.bank for bank in self.banks)}")
 
     def layer(self, bank: str, layer: int) -> tuple[HeadId, ...]:
         """The heads of one layer."""

@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import json
 import socket
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
+import torch
 import transformers
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-from safetensors import SafetensorError, safe_open
+from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.catalog import SPECIMENS_FOLDER, specimen_names
-from models.devices import pick_device, pick_dtype
+from models.devices import is_out_of_memory, pick_device, pick_dtype
 from models.discovery import missed_modules
+from models.fitting import (
+    Shapes,
+    check_files,
+    check_layers,
+    check_room,
+    check_size,
+    elements,
+    first_misfit,
+    left_over,
+    outline,
+    weight_shapes,
+)
 from models.head_model import HeadModel
+from models.shown import shown
 from models.shrink import shrunk
 from models.sites import Site
+from models.spreading import layout
 
 Progress = Callable[[str], None]
 OWN_ARCHITECTURES: dict[str, type[PreTrainedModel]] = {"AllAttentionForCausalLM": AllAttentionForCausalLM}
 HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 HUB_TIMEOUT_SECONDS = 4.0
+LARGEST_CONFIG = 2**22
 
 # Here and not where it is defined: an exported copy of the architecture must not take the place of its smaller shape.
 AutoConfig.register(AllAttentionConfig.model_type, AllAttentionConfig)
@@ -39,18 +56,24 @@ def load(
     target = pick_device(device)
     folder = find_folder(name_or_folder, progress)
     progress("reading the configuration")
+    check_files(folder)
     config = read_config(folder)
-    check_weights(folder)
+    shapes = check_weights(folder)
+    wanted = pick_dtype(dtype, target)
+    outlined = _outlined(folder, config, shapes)
+    n_bytes = elements(shapes) * _item_size(wanted, config)
+    spread = layout(n_bytes, target)
+    if spread is None:
+        check_room(n_bytes, target)
     progress("reading the weights")
-    model: Any = _build(folder, config, dtype=pick_dtype(dtype, target))
-    model = model.to(target).eval()
+    model: Any = _build(folder, config, wanted, first_misfit(outlined, shapes), spread)
+    model = (model if spread else model.to(target)).eval()
     progress("finding the heads")
-    name = str(name_or_folder)
     tokenizer = _tokenizer(folder, model)
-    if hasattr(config, "head_plan"):
-        sites = tuple(Site.from_json(record) for record in config.head_plan["sites"])
-        return HeadModel(model, tokenizer, sites, missed_modules(model, sites), name)
-    return HeadModel.of(model, tokenizer, name)
+    try:
+        return _with_heads(model, config, tokenizer, str(name_or_folder))
+    except (TypeError, LookupError, AttributeError, RuntimeError) as error:
+        raise ValueError(f"no heads can be found in {folder}: {_first_line(error)}") from error
 
 
 def find_folder(name_or_folder: str | Path, progress: Progress = lambda _: None) -> Path:
@@ -65,11 +88,15 @@ def find_folder(name_or_folder: str | Path, progress: Progress = lambda _: None)
         if folder.is_dir():
             return folder.resolve()
         if folder.is_file():
-            raise ValueError(f"{name} is a file; give the folder that holds config.json and model.safetensors")
-    except (OSError, RuntimeError) as error:
-        raise ValueError(f"{name[:80]!r} is no name of a folder: {_first_line(error)[:100]}") from error
+            raise ValueError(
+                f"{shown(name, 200)} is a file; give the folder that holds config.json and model.safetensors"
+            )
+    except (OSError, RuntimeError, UnicodeError) as error:
+        raise ValueError(f"{shown(name)!r} is no name of a folder: {_first_line(error)[:100]}") from error
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name:
-        raise ValueError(f"no folder {name}; give a folder with config.json, a hub id or one of: {_known()}")
+        raise ValueError(
+            f"no folder {shown(name, 200)}; give a folder with config.json, a hub id or one of: {_known()}"
+        )
     return _from_hub(name, progress)
 
 
@@ -78,15 +105,18 @@ def read_config(folder: Path) -> PreTrainedConfig:
     path = folder / "config.json"
     if not path.is_file():
         raise ValueError(f"no config.json in {folder}; give the folder of a transformers model")
+    if path.stat().st_size > LARGEST_CONFIG:
+        raise ValueError(f"{path} has more than {LARGEST_CONFIG // 2**20} MB, which is the most that is read")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not valid JSON: {_first_line(error)}") from error
     kind = record.get("model_type") if isinstance(record, dict) else None
-    if kind not in transformers.CONFIG_MAPPING:
+    if not isinstance(kind, str) or kind not in transformers.CONFIG_MAPPING:
         asks_for_code = isinstance(record, dict) and "auto_map" in record
         reason = "it asks to run its own code, which is refused" if asks_for_code else "transformers does not know it"
-        raise ValueError(f"{path} names the model type {kind!r}: {reason}; allowed are the types of transformers")
+        named = shown(repr(kind))
+        raise ValueError(f"{path} names the model type {named}: {reason}; allowed are the types of transformers")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:
@@ -95,8 +125,8 @@ def read_config(folder: Path) -> PreTrainedConfig:
     return config
 
 
-def check_weights(folder: Path) -> None:
-    """Whether the folder has whole safetensors; pickled weights are refused."""
+def check_weights(folder: Path) -> Shapes:
+    """The shapes of the folder's tensors if its safetensors are whole; pickled weights are refused."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in {".bin", ".pt", ".pth", ".ckpt"})
@@ -107,12 +137,7 @@ def check_weights(folder: Path) -> None:
             )
         raise ValueError(f"no model.safetensors in {folder}; give the folder of a transformers model")
     _check_index(folder, {path.name for path in files})
-    for path in files:
-        try:
-            with safe_open(path, framework="pt") as weights:
-                weights.keys()
-        except (SafetensorError, OSError) as error:
-            raise ValueError(f"{path} is broken or cut short: {_first_line(error)}") from error
+    return weight_shapes(folder)
 
 
 def _check_index(folder: Path, known: set[str]) -> None:
@@ -120,35 +145,74 @@ def _check_index(folder: Path, known: set[str]) -> None:
     for path in folder.glob("*.index.json"):
         try:
             shards = set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path} is not a valid list of weight files") from error
         strange = sorted(str(shard) for shard in shards if shard not in known)
         if strange:
-            raise ValueError(f"{path} names {strange[0]!r}; allowed are the safetensors files of its own folder")
+            raise ValueError(f"{path} names {shown(strange[0])!r}; allowed are the safetensors files of its own folder")
 
 
 def model_class(config: PreTrainedConfig) -> Any:
     """The class that the configuration names, from transformers or from our own architectures."""
-    for name in config.architectures or ():
+    named = config.architectures if isinstance(config.architectures, list) else []
+    for name in map(str, named):
         found = OWN_ARCHITECTURES.get(name) or getattr(transformers, name, None)
         if isinstance(found, type) and issubclass(found, PreTrainedModel):
             return found
     return transformers.MODEL_MAPPING.get(type(config), AutoModel)
 
 
-def _build(folder: Path, config: PreTrainedConfig, dtype: Any) -> Any:
+def _built_class(config: PreTrainedConfig) -> Any:
     cls: Any = model_class(config)
-    if hasattr(config, "head_plan"):
-        cls = shrunk(cls)
+    return shrunk(cls) if hasattr(config, "head_plan") else cls
+
+
+def _outlined(folder: Path, config: PreTrainedConfig, shapes: Shapes) -> nn.Module:
+    """The model without numbers, once its configuration is known to be about that of the weights."""
+    cls = _built_class(config)
+    try:
+        check_layers(config, shapes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tensors of no size, for one
+            model = outline(cls, config)
+        check_size(model, shapes)
+    except Exception as error:
+        reason = _first_line(error)
+        raise ValueError(f"the weights in {folder} do not fit {cls.__name__}: {reason}") from error
+    return model
+
+
+def _item_size(dtype: torch.dtype | str, config: PreTrainedConfig) -> int:
+    """Bytes of a number in memory; `auto` leaves that to the configuration."""
+    chosen = dtype if isinstance(dtype, torch.dtype) else getattr(config, "dtype", None)
+    return chosen.itemsize if isinstance(chosen, torch.dtype) else torch.float32.itemsize
+
+
+def _with_heads(model: Any, config: PreTrainedConfig, tokenizer: Any, name: str) -> HeadModel:
+    if not hasattr(config, "head_plan"):
+        return HeadModel.of(model, tokenizer, name)
+    sites = tuple(Site.from_json(record) for record in config.head_plan["sites"])
+    return HeadModel(model, tokenizer, sites, missed_modules(model, sites), name)
+
+
+def _build(folder: Path, config: PreTrainedConfig, dtype: Any, misfit: str, spread: Any) -> Any:
+    cls = _built_class(config)
     try:
         model, report = cls.from_pretrained(
-            folder, config=config, dtype=dtype, use_safetensors=True, output_loading_info=True
+            folder, config=config, dtype=dtype, device_map=spread, use_safetensors=True, output_loading_info=True
         )
     except Exception as error:
-        raise ValueError(f"the weights in {folder} do not fit {cls.__name__}: {_first_line(error)}") from error
+        if is_out_of_memory(error):
+            raise ValueError(f"not enough memory for {folder}; take a smaller model or a lower precision") from error
+        raise ValueError(
+            f"the weights in {folder} do not fit {cls.__name__}: {misfit or _first_line(error)}"
+        ) from error
     missing: list[str] = sorted(report["missing_keys"])
     if missing:
         raise ValueError(f"{folder} lacks {len(missing)} weights of {cls.__name__}, the first is {missing[0]}")
+    surplus = left_over(model, report["unexpected_keys"])
+    if surplus:
+        raise ValueError(f"the weights in {folder} do not fit {cls.__name__}: {surplus}")
     return model
 
 
@@ -175,11 +239,15 @@ def _from_hub(name: str, progress: Progress) -> Path:
     try:
         return snapshot(local=True)
     except HFValidationError as error:
-        raise ValueError(f"no model {name!r}; give a folder, a hub id such as owner/name, or: {_known()}") from error
+        raise ValueError(
+            f"no model {shown(name)!r}; give a folder, a hub id such as owner/name, or: {_known()}"
+        ) from error
     except LocalEntryNotFoundError:
         progress(f"asking the hub for {name}")
     if not _hub_answers():
-        raise ValueError(f"no model {name!r} on this machine, and the model hub cannot be reached; known: {_known()}")
+        raise ValueError(
+            f"no model {shown(name)!r} on this machine, and the model hub cannot be reached; known: {_known()}"
+        )
     try:
         return snapshot(local=False)
     except HfHubHTTPError as error:
@@ -204,4 +272,6 @@ def _known() -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+    """The first line of a message, and the second where the first only announces it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return shown(" ".join(lines[:2]) if lines[0].endswith(":") else lines[0], 300)

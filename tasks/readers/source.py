@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from models.shown import shown
+
 MAX_BYTES = 64 * 2**20
 MAX_LINES = 1_000_000
 
@@ -11,29 +13,34 @@ SNIFFED = 8192
 
 WHITESPACE = b"\t\n\r\f"
 
+LONGEST_STEM = 80
+LONGEST_PATH = 200
+"""Characters of a name and of a path that a message repeats."""
+
 
 @dataclass(frozen=True)
 class Source:
-    """A named file content of at most MAX_BYTES."""
+    """A named file content of at most MAX_BYTES; the name is given again in a form that messages can show."""
 
     name: str
     content: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", _shown_name(self.name))
         if len(self.content) > MAX_BYTES:
             raise ValueError(f"{self.name} is larger than {MAX_BYTES // 2**20} MB, which is the most that is read")
 
     @classmethod
     def from_path(cls, path: str | Path) -> "Source":
         """Read the file at a path; a ValueError if there is none or it cannot be read."""
-        file = Path(path)
-        if not file.is_file():
-            raise ValueError(f"no file at {str(path)!r}")
+        file, named = Path(path), repr(shown(str(path), LONGEST_PATH))
+        if not _is_file(file):
+            raise ValueError(f"no file at {named}")
         try:
             with file.open("rb") as stream:
                 return cls(file.name, stream.read(MAX_BYTES + 1))
         except OSError as error:
-            raise ValueError(f"{str(path)!r} cannot be read: {error.strerror}") from error
+            raise ValueError(f"{named} cannot be read: {error.strerror}") from error
 
     @property
     def suffix(self) -> str:
@@ -67,6 +74,20 @@ class Source:
         offset = _first_undecodable(self.content)
         line = 1 + self.content.count(b"\n", 0, offset)
         return f"{self.name} is not UTF-8: byte {self.content[offset]:#04x} at offset {offset}, line {line}"
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; no for a name that the system finds too long or strange."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _shown_name(name: str) -> str:
+    """The name as messages show it; its end, by which the format is known, stays."""
+    suffix = PurePath(name).suffix
+    return shown(name.removesuffix(suffix), LONGEST_STEM) + shown(suffix, LONGEST_STEM)
 
 
 def _first_undecodable(content: bytes) -> int:
