@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jobs.model_shelf import ModelShelf
+from jobs.permitted import check_permitted
 from jobs.run import LONG, QUEUED, Run
 from jobs.shell import spelt
 from models.fingerprint import file_fingerprint, fingerprint
 from models.registry import Registry
+from models.shown import is_text, shown
 
 if TYPE_CHECKING:
     from models.head_model import HeadModel
@@ -54,7 +56,8 @@ class Kind(ABC):
     """A kind of run. Subclasses are frozen dataclasses of plain JSON values; every one works on a model.
 
     `edition` is raised when the same spec would give another result than before, so that old results are not shown.
-    A kind that is not `kept` is left out of the history and forgotten after a while. The modules of kinds import the
+    A kind that is not `kept` is left out of the history and forgotten after a while. One that is `movable` needs only
+    its model, its data and its own folder, so a node of a cluster can do it as a whole. The modules of kinds import the
     library inside `steps`: pages ask for runs without loading torch.
     """
 
@@ -64,6 +67,7 @@ class Kind(ABC):
     command_name: ClassVar[str] = ""
     edition: ClassVar[int] = 1
     kept: ClassVar[bool] = True
+    movable: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -89,9 +93,20 @@ class Kind(ABC):
     def steps(self, bench: Bench) -> Steps:
         """Does the work step by step, from where the points end, and returns the result as plain JSON values."""
 
+    def hand(self, bench: Bench) -> Callable[[str], dict[str, Any]]:
+        """What does a part of the run on a node of a cluster, given its name; see jobs/cluster.py."""
+        del bench
+        raise ValueError(f"a run of the kind {self.key} has no parts")
+
     def as_run(self, folder: Path) -> Run:
-        """The run that this asks for; its id is a hash of kind, edition, spec, and the contents of model and data."""
+        """The run that this asks for; its id is a hash of kind, edition, spec, and the contents of model and data.
+
+        What this server does not allow to be asked is a ValueError; see jobs/permitted.py.
+        """
+        if not is_text(self.title) or not is_text(self.model):
+            raise ValueError(f"no model {shown(self.model)!r}; a name is text in UTF-8")
         spec = asdict(self)
+        check_permitted(spec, folder)
         mark = fingerprint(self.model)
         whole = json.dumps([self.key, self.edition, spec, mark, file_fingerprint(spec.get("data", ""))], sort_keys=True)
         run_id = hashlib.sha256(whole.encode()).hexdigest()[:16]
@@ -108,4 +123,9 @@ register = _KINDS.register
 
 def kind_of(run: Run) -> Kind:
     """What a stored run asked for."""
-    return _KINDS.get(run.kind)(**run.spec)
+    return kind_with(run.kind, run.spec)
+
+
+def kind_with(key: str, spec: Mapping[str, Any]) -> Kind:
+    """The kind of that key with these fields."""
+    return _KINDS.get(key)(**spec)
