@@ -37,6 +37,7 @@ class Learn(Command):
         parser.add_argument("--weights", default="trained", help="trained along, or frozen (default: trained)")
         parser.add_argument("--steps", type=int, default=400, help="steps of the gates (default: 400)")
         parser.add_argument("--finetune", type=int, default=100, help="steps after the heads are gone (default: 100)")
+        parser.add_argument("--n", type=int, default=None, help="report on the first N examples of each split alone")
         parser.add_argument("--seed", type=int, default=0, help="another seed is another run (default: 0)")
         parser.add_argument(
             "--training", nargs="+", default=[], metavar="NAME=VALUE", help="rate, batch, every, patience, n_judged"
@@ -53,21 +54,22 @@ class Learn(Command):
         """Learns, or finds what was learned."""
         from jobs.kinds.learn import LearnRun
         from jobs.store import Store
-        from pruning.finetune import Settings
         from pruning.gates.scheme import scheme_of
+        from pruning.settings import Settings
 
         judged = {name: value for name, value in judged_by(options).items() if name != "split"}
         keep = {"keep": options.keep} if options.keep else {}
         kind = LearnRun(
             options.model,
             gates=options.gates,
-            settings=keep | _read(options.setting, _defaults(scheme_of(options.gates))),
+            settings=keep | read_pairs(options.setting, defaults_of(scheme_of(options.gates))),
             banks=options.banks,
             weights=options.weights,
             n_steps=options.steps,
             finetune=options.finetune,
             seed=options.seed,
-            training=_read(options.training, _defaults(Settings)),
+            n=options.n,
+            training=read_pairs(options.training, defaults_of(Settings)),
             **judged,
         )
         kind.plan()  # bad settings are told before anything is loaded
@@ -77,13 +79,14 @@ class Learn(Command):
         return record, _as_csv(found) if options.csv else _as_text(record, found, run.id)
 
 
-def _defaults(declared: type[Any]) -> dict[str, Any]:
+def defaults_of(declared: type[Any]) -> dict[str, Any]:
+    """What the fields of a declaration are where nothing is said."""
     from dataclasses import fields
 
     return {one.name: one.default for one in fields(declared)}
 
 
-def _read(pairs: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def read_pairs(pairs: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """`name=value` pairs, each value of the type of its default."""
     read = {}
     for name, _, text in (pair.partition("=") for pair in pairs):

@@ -24,8 +24,8 @@ def device_arguments(parser: ArgumentParser) -> None:
 
 def loaded(options: Namespace) -> HeadModel:
     """The model of these two groups of arguments."""
-    from models.loading import load
+    from pruning.fiak.saving import load_model
 
-    head_model = load(options.model, options.device, options.dtype, show_progress)
+    head_model = load_model(options.model, options.device, options.dtype, show_progress)
     show_progress("")
     return head_model

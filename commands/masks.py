@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.shown import shown
+
 if TYPE_CHECKING:
     from models.head_model import HeadModel
     from pruning.mask import HeadMask
@@ -20,6 +22,6 @@ def mask_of(text: str, head_model: HeadModel) -> HeadMask:
         return HeadMask.of(head_model.grid, text)
     try:
         return HeadMask.from_json(head_model.grid, Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ValueError(f"cannot read the mask {text}: {reason}") from error
+        raise ValueError(f"cannot read the mask {shown(text)}: {reason}") from error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from jobs.execute import execute
 from jobs.kind import Kind
 from jobs.model_shelf import ModelShelf
+from jobs.owner import acting_for
 from jobs.process import Identity
 from jobs.run import FAILED, QUESTION, Run
 from jobs.store import Store
@@ -19,9 +20,12 @@ SECONDS_BETWEEN_LOOKS = 0.015
 def submit(store: Store, kind: Kind) -> Run:
     """Asks for a run; one that was asked for before is found again, finished or not.
 
-    Only a question that failed is asked anew by itself; other runs are resumed by somebody who wants that.
+    Only a question that failed is asked anew by itself; other runs are resumed by somebody who wants that. A ValueError
+    says why a run is not taken: see jobs/permitted.py and jobs/limits.py.
     """
-    run = store.submit(kind.as_run(store.folder), kind.kept)
+    with acting_for(store.owner):
+        asked = kind.as_run(store.folder)
+    run = store.submit(asked, kind.kept, limited=True)
     if run.state == FAILED and run.lane == QUESTION:
         store.resume(run.id)
         run = store.get(run.id)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.owner import owner
 from jobs.run import DONE, Run
 from jobs.store import Store
 
@@ -62,9 +63,9 @@ SOURCES = {
 
 
 def newest(folder: Path, fingerprint: str, method: str) -> str:
-    """The id of the last finished run that can give a model its scores, or nothing."""
+    """The id of the last finished run, of those of the asking user, that can give a model its scores, or nothing."""
     source = SOURCES[method]
-    runs = (run for run in Store(folder).runs([DONE], source.kind) if run.fingerprint == fingerprint)
+    runs = (run for run in Store(folder, owner()).runs([DONE], source.kind) if run.fingerprint == fingerprint)
     return next((run.id for run in runs if source.fits(run)), "")
 
 
@@ -78,14 +79,14 @@ def scores_of(run: Run, method: str, heads: list[str], gone: set[str]) -> Scores
 
 def result_of(folder: Path, run_id: str, method: str, heads: list[str], gone: set[str]) -> dict[str, Any]:
     """What a run of importance gives whose scores are those of the run of that id."""
-    run, source = Store(folder).get(run_id), SOURCES[method]
+    run, source = Store(folder, owner()).get(run_id), SOURCES[method]
     if run.state != DONE or run.kind != source.kind or not source.fits(run):
         raise ValueError(f"the run {run_id} is {run.state}: {run.title}; a finished run of {source.named} is needed")
     found, errors = _result(run), source.errors(run)
     return {
         "method": method,
         "task": found["task"],
-        "split": source.split,
+        "split": found.get("split", source.split),
         "n": found.get("n") or _n_judged(found),
         "scores": scores_of(run, method, heads, gone),
         "errors": {head: errors.get(head, 0.0) for head in heads},

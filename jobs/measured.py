@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jobs.home import trouble
+
 FILE = "measured.sqlite"
 EDITION = 1
 """Raised when the same mask would be measured otherwise than before, so that old measurements are not taken."""
@@ -78,5 +80,7 @@ class Measured(MutableMapping[str, dict[str, Any]]):
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
+        except sqlite3.DatabaseError as error:
+            raise trouble(self.path, error) from error
         finally:
             connection.close()

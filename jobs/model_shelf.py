@@ -27,14 +27,14 @@ class ModelShelf:
 
     def get(self, name: str, progress: Callable[[str], None] = lambda _: None) -> HeadModel:
         """The model behind a specimen's name, a folder or a hub id."""
-        from models.loading import load  # torch takes seconds to import; pages never need it
+        from pruning.fiak.saving import load_model  # torch takes seconds to import; pages never need it
 
         key = name, fingerprint(name)
         if key not in self._models:
             while len(self._models) >= self.most:
                 oldest, _ = self._models.popitem(last=False)
                 self._beside.pop(oldest, None)
-            self._models[key] = load(name, progress=progress)
+            self._models[key] = load_model(name, progress=progress)
         self._models.move_to_end(key)
         return self._models[key]
 

@@ -8,12 +8,15 @@ from typing import Any
 
 
 def spelt(name: str, model: str, arguments: Mapping[str, Any]) -> str:
-    """`python cli.py NAME MODEL --field value`; what is empty is left out, pairs become NAME=VALUE."""
+    """`python cli.py NAME MODEL --field value`; what is empty is left out, pairs become NAME=VALUE.
+
+    What has no name of its own, the field "", comes right after the model.
+    """
     words = ["python", "cli.py", name, model]
     for field, value in arguments.items():
         if value is None or value is False or value in ("", {}, []):
             continue
-        words.append(f"--{field.replace('_', '-')}")
+        words += [f"--{field.replace('_', '-')}"] if field else []
         words += _words(value)
     return shlex.join(words)
 

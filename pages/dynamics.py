@@ -68,7 +68,7 @@ def show_moments(moments: list[Moment]) -> None:
         for head, score in moment.scores.items()
     ]
     st.download_button(
-        "Scores as CSV", data=lambda: pd.DataFrame(rows).to_csv(index=False), file_name="dynamics.csv", mime="text/csv",
+        "Scores as CSV", data=pd.DataFrame(rows).to_csv(index=False), file_name="dynamics.csv", mime="text/csv",
         key="dynamics-csv", on_click="ignore", type="tertiary",
     )  # fmt: skip
 

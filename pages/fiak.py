@@ -9,7 +9,7 @@ import streamlit as st
 
 from jobs.client import submit
 from jobs.kinds.fiak import FiakRun
-from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
+from jobs.run import DONE, RESUMABLE, WAITING, Run, progress_line
 from pruning.fiak.priors_file import read_priors
 from pruning.fiak.ratios import layer_ratios
 from ui.asking import store
@@ -17,8 +17,11 @@ from ui.choice import Choice
 from ui.fiak_view import (
     PHASES,
     STAGES,
+    diversity_figure,
+    diversity_title,
     histogram_figure,
     image_maps,
+    key_figure,
     key_strength,
     prior_maps,
     ratio_figure,
@@ -26,7 +29,9 @@ from ui.fiak_view import (
 )
 from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.run_button import show_run_button
 from ui.shell import begin_page, one_sentence, theme
+from ui.site_map import ATTENTION, MODEL
 from ui.training_chart import training_chart
 
 WIDTH = 64
@@ -73,7 +78,6 @@ def name_of(run: Run) -> str:
     return " and ".join(parts) + (", at random" if run.spec["by"] == "random" else "") + heads
 
 
-@st.fragment(run_every=1.0)
 def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
     """A run as it is now; the slots stay where they are while it goes on."""
     state, body = st.container(), st.container()
@@ -82,12 +86,7 @@ def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
         st.rerun()
     with state:
         if run.state in WAITING:
-            row = st.container(horizontal=True, vertical_alignment="center")
-            row.progress(run.share, progress_line(run, time.time()))
-            row.button("Stop", key="stop", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
-        elif run.state in RESUMABLE:
-            st.warning(run.message if run.state == FAILED else f"This run was {run.state}; it can go on.")
-            st.button("Go on", key="go-on", on_click=store().resume, args=(run.id,))
+            st.progress(run.share, progress_line(run, time.time()))
         if run.result:
             show_tiles(run)
     with body:
@@ -118,7 +117,7 @@ def show_course(choice: Choice, run: Run) -> None:
     points = store().points(run.id)
     left, right = st.columns(2)
     with left.container(border=True, height="stretch"):
-        full = measured(choice, "")
+        full = run.result["measured"]["dense"]["development"] if run.result else measured(choice, "")
         last = points[-1] if points else None
         told = f"{PHASES[last['phase']].capitalize()}, step {last['step']}" if last else "Nothing to see yet"
         st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">{escape(name_of(run))}</p>')
@@ -145,9 +144,16 @@ def show_priors(run: Run) -> None:
     gone = f"{len(dead)} of {keys.shape[1]} keys are gone for every head" if dead else "every key is left to some head"
     st.html(
         f'<h2 class="hl-card-title">{escape(layer["name"])}: {gone}</h2>'
-        '<p class="hl-source">Rows are queries, columns keys; dark is a strong prior, white was pruned</p>'
+        '<p class="hl-source">Rows are queries, columns keys; the colours go from the weakest prior to the strongest, '
+        "what was pruned is left empty</p>"
     )
     st.plotly_chart(prior_maps(priors, kept, layer["heads"], theme()), config=CHART, key="maps")
+    if not keys.all():
+        st.html(
+            '<h2 class="hl-card-title">Which keys die</h2>'
+            f'<p class="hl-source">{int((~keys).sum())} of {keys.size} keys of heads are gone</p>'
+        )
+        st.plotly_chart(key_figure(keys, layer["heads"], theme()), config=CHART, key="keys-kept")
     images = image_maps(key_strength(priors), layer["heads"], theme())
     if images is not None:
         st.html(
@@ -155,6 +161,30 @@ def show_priors(run: Run) -> None:
             '<p class="hl-source">Priors summed over queries, laid back on the patches</p>'
         )
         st.plotly_chart(images, config=CHART, key="images")
+
+
+def show_links(choice: Choice, run: Run) -> None:
+    """Where the pruned model can go from here."""
+    folder = str(run.folder / run.result["folder"])
+    row = st.container(horizontal=True, vertical_alignment="center")
+    for page, label in ((MODEL, "Open the pruned model"), (ATTENTION, "See what its heads attend to")):
+        row.page_link(
+            page.file,
+            label=label,
+            icon=page.icon,
+            query_params=choice.link | {"model": folder, "task": run.result["task_key"]},
+        )
+
+
+def show_diversity(run: Run) -> None:
+    """How different the heads of a layer are, before and after."""
+    spread = run.result["diversity"]
+    st.html(
+        f'<h2 class="hl-card-title">{diversity_title(spread)}</h2>'
+        '<p class="hl-source">Share of attention that two heads of a layer do not have in common, mean over pairs and '
+        "16 examples; the measure is ours</p>"
+    )
+    st.plotly_chart(diversity_figure(spread, theme()), config=CHART, key="diversity")
 
 
 def show_ratios(run: Run) -> None:
@@ -203,10 +233,16 @@ def show_page(choice: Choice) -> None:
             with st.container(border=True, height="stretch"):
                 st.html('<h2 class="hl-card-title">No priors yet: start a run and watch which scores go</h2>')
             return
-        show_run(choice, shown.id, not shown.ended)
+        show_run_button(shown, "fiak")
+        st.fragment(show_run, run_every=None if shown.ended else 1.0)(choice, shown.id, not shown.ended)
         if shown.state == DONE:
+            show_links(choice, shown)
             with st.container(border=True), one_sentence():
                 show_priors(shown)
+            left, right = st.columns(2)
+            with left.container(border=True, height="stretch"):
+                show_diversity(shown)
+            with right.container(border=True, height="stretch"):
                 show_ratios(shown)
         if done:
             with st.container(border=True):

@@ -10,15 +10,17 @@ import streamlit as st
 from jobs.client import submit
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.learn import LearnRun
-from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
+from jobs.run import DONE, RESUMABLE, WAITING, Run, progress_line
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.choice import Choice
+from ui.comparison_card import show_comparison
 from ui.head_grid import GridLook, look_html
 from ui.learn_view import PHASES, Movie, bank_figure, movie_figure, movie_title
 from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.run_button import show_run_button
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import PRUNE_LAB
 from ui.training_chart import training_chart
@@ -109,7 +111,7 @@ def show_tiles(run: Run, points: list[dict[str, Any]], movie: Movie, frame: int)
         tiles.append(("Parameters saved", share_text(saved), f"{result['parameters'] / 1e6:.2f} M left"))
     else:
         loss = next((point["loss"] for point in reversed(points) if point.get("loss") is not None), None)
-        tiles.append(("Loss", "…" if loss is None else f"{loss:.3f}", "on calibration"))
+        tiles.append(("Loss", "…" if loss is None else f"{loss:.3f}", "of training"))
         price = next((point["price"] for point in reversed(points) if point.get("price")), None)
         tiles.append(("Price of a gate", "…" if price is None else f"{price:.3g}", "now"))
     cells = "".join(f"<div><span>{escape(a)}</span><b>{escape(b)}</b><em>{escape(c)}</em></div>" for a, b, c in tiles)
@@ -125,6 +127,7 @@ def choose_frame(movie: Movie) -> int:
         if frame == last:
             st.session_state["playing"] = False
             del st.session_state["frame"]
+            st.rerun()
         return frame
     return min(last, st.session_state.get("frame", last))
 
@@ -148,14 +151,15 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
     """All gates over time, and the banks as they are at the frame."""
     st.html(
         f'<h2 class="hl-card-title">{escape(movie_title(movie, frame))}</h2>'
-        '<p class="hl-source">One line a head, sorted by how long it stays open · dark = open</p>'
+        '<p class="hl-source">One line a head, sorted by how long it stays open; full colour: open</p>'
     )
     left, right = st.columns([2.6, 1])
     with left:
         figure = movie_figure(movie, max(run.spec["n_steps"], movie.steps[-1]), frame, theme())
         st.plotly_chart(figure, config=CHART, key="movie")
         row = st.container(horizontal=True, vertical_alignment="center")
-        row.button("Play", icon=":material/play_arrow:", on_click=play, key="play", disabled=len(movie.steps) < 3)
+        if row.button("Play", icon=":material/play_arrow:", on_click=play, key="play", disabled=len(movie.steps) < 3):
+            st.rerun()
         if len(movie.steps) > 1:
             key = f"scrubber-{len(movie.steps)}"  # a slider with other steps is another slider
             row.select_slider(
@@ -170,19 +174,15 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
         st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>{look_html(grid, look, theme())}')
 
 
-@st.fragment(run_every=0.8)
-def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[HeadId]) -> None:
+def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[HeadId], alive: bool) -> None:
     """A run as it is now; the slots stay where they are while it goes on."""
     state, tiles, movie_card, below = st.container(), st.container(), st.container(border=True), st.container()
     run = store().get(run_id)
+    if alive and run.ended:
+        st.rerun()
     with state:
         if run.state in WAITING:
-            row = st.container(horizontal=True, vertical_alignment="center")
-            row.progress(run.share, progress_line(run, time.time()))
-            row.button("Stop", key="stop", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
-        elif run.state in RESUMABLE:
-            st.warning(run.message if run.state == FAILED else f"This run was {run.state}; it can go on.")
-            st.button("Go on", key="go-on", on_click=store().resume, args=(run.id,))
+            st.progress(run.share, progress_line(run, time.time()))
     points = store().points(run.id)
     movie = Movie.of(learned_heads(run, grid, removed), points)
     if not movie.steps:
@@ -202,16 +202,16 @@ def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[Hea
             st.html(f'<h2 class="hl-card-title">Heads open at this step: {told}</h2>')
             st.plotly_chart(bank_figure(movie, frame, theme()), config=CHART, key="banks-chart")
         with right.container(border=True, height="stretch"):
-            show_metric(choice, points)
+            show_metric(choice, run, points)
     if run.state == DONE:
         with state:
             show_end(choice, run, grid)
 
 
-def show_metric(choice: Choice, points: list[dict[str, Any]]) -> None:
+def show_metric(choice: Choice, run: Run, points: list[dict[str, Any]]) -> None:
     """The metric on the way, once it was judged, beside that of the full model."""
     told = [point for point in points if point.get("value") is not None]
-    full = measured(choice, "")
+    full = run.result["report"]["development"]["before"] if run.result else measured(choice, "")
     if not told or full is None:
         st.caption("The metric is judged on development now and then; nothing yet.")
         return
@@ -255,7 +255,10 @@ def show_earlier(runs: list[Run]) -> None:
     done = [run for run in runs if run.state == DONE]
     if not done:
         return
-    st.html('<h2 class="hl-card-title">What earlier settings gave</h2><p class="hl-source">Heads left, test metric</p>')
+    st.html(
+        '<h2 class="hl-card-title">What earlier settings gave</h2>'
+        '<p class="hl-source">Test metric; the bar is the share of heads left</p>'
+    )
     for run in done[:8]:
         result = run.result
         heads = len(result["gates"])
@@ -264,8 +267,8 @@ def show_earlier(runs: list[Run]) -> None:
         value = metric_text(result["metric"], result["report"]["test"]["after"]["value"])
         st.html(
             '<div class="hl-ranks"><div>'
-            f"<span>{escape(run.spec['gates'])} {escape(settings)}</span>"
-            f'<i><b style="width:{100 * kept / heads:.0f}%"></b></i><span>{kept} · {value}</span></div></div>'
+            f"<span>{escape(run.spec['gates'])} {escape(settings)}: {kept} left</span>"
+            f'<i><b style="width:{100 * kept / heads:.0f}%"></b></i><span>{value}</span></div></div>'
         )
 
 
@@ -286,4 +289,8 @@ with one_sentence():
                 with st.container(border=True, height="stretch"):
                     st.html('<h2 class="hl-card-title">Nothing was learned yet: start a run and watch gates close</h2>')
             else:
-                show_run(choice, shown.id, heads, gone)
+                show_run_button(shown, "learning")
+                alive = shown.state in WAITING
+                moving = alive or st.session_state.get("playing")
+                st.fragment(show_run, run_every=0.8 if moving else None)(choice, shown.id, heads, gone, alive)
+        show_comparison(choice, len(heads) - len(gone))

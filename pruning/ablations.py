@@ -89,6 +89,26 @@ def effects(judges: Judges, cache: Cache | None = None, have: Sequence[Effect] =
             yield found[-1]
 
 
+def masks_ahead(judges: Judges) -> list[tuple[Evaluator, HeadMask]]:
+    """Who judges what, as far as that is known before anything is found: all but the best heads on test."""
+    planned = [(evaluator, _mask(table, head, evaluator)) for table, head, evaluator in _planned(judges, ())]
+    return list({(evaluator.mark, str(mask)): (evaluator, mask) for evaluator, mask in planned}.values())
+
+
+def change(evaluator: Evaluator, mask: HeadMask) -> dict[str, Any]:
+    """What an effect is made of: what the cache holds."""
+    whole, outcomes = evaluator.outcomes(evaluator.unpruned), evaluator.outcomes(mask)
+    compared = evaluator.task.compare(whole, outcomes)
+    return {
+        "value": evaluator.task.metrics[0].estimate(outcomes).value,
+        "difference": compared.difference,
+        "low": compared.low,
+        "high": compared.high,
+        "p": compared.p_value,
+        "n": compared.n,
+    }
+
+
 def live_heads(head_model: HeadModel) -> list[HeadId]:
     """The heads that are in the model."""
     return [head for head in head_model.grid if head not in head_model.removed]
@@ -145,24 +165,14 @@ def _planned(judges: Judges, found: Sequence[Effect]) -> Iterator[tuple[str, Hea
 
 
 def _effect(table: str, head: HeadId, evaluator: Evaluator, cache: Cache) -> Effect:
-    grid = evaluator.head_model.grid
-    mask = all_but(grid, head) if table in (ONLY, CHOSEN) else HeadMask(grid).prune(head)
+    mask = _mask(table, head, evaluator)
     key = f"{evaluator.mark} {mask}"
     known = cache.get(key)
     if known is None:
-        known = cache[key] = _change(evaluator, mask)
+        known = cache[key] = change(evaluator, mask)
     return Effect(table, str(head), **known)
 
 
-def _change(evaluator: Evaluator, mask: HeadMask) -> dict[str, Any]:
-    """What an effect is made of."""
-    whole, outcomes = evaluator.outcomes(evaluator.unpruned), evaluator.outcomes(mask)
-    compared = evaluator.task.compare(whole, outcomes)
-    return {
-        "value": evaluator.task.metrics[0].estimate(outcomes).value,
-        "difference": compared.difference,
-        "low": compared.low,
-        "high": compared.high,
-        "p": compared.p_value,
-        "n": compared.n,
-    }
+def _mask(table: str, head: HeadId, evaluator: Evaluator) -> HeadMask:
+    grid = evaluator.head_model.grid
+    return all_but(grid, head) if table in (ONLY, CHOSEN) else HeadMask(grid).prune(head)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from models.shown import shown
+
 QUANTITIES = ("attention parameters", "parameters", "operations", "key/value cache", "heads")
 """What a budget can limit to a share of what the model has now."""
 
@@ -93,13 +95,13 @@ class AtMost:
 
 Budget = Within | Faster | AtMost
 
-_NUMBER = r"(\d+(?:\.\d+)?)"
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _PER_CENT = r"(?:%|per ?cent)"
 _WHAT = r"(?:the )?(?:model's )?([a-z/ ]+?)"
 _WITHIN = re.compile(rf"(?:keep )?(?:the )?(.*?) ?within {_NUMBER} ?(points?|{_PER_CENT})(?: of the unpruned model)?")
 _FASTER = re.compile(
     rf"(?:at least )?{_NUMBER} ?(?:times|x|×) (?:faster|as fast)"
-    r"(?: at batch (\d+))?(?:(?: and| at|,)? length (\d+))?"
+    r"(?: at batch (\d{1,9}))?(?:(?: and| at|,)? length (\d{1,9}))?"
 )
 _AT_MOST = re.compile(rf"at most {_NUMBER} ?{_PER_CENT} of {_WHAT}")
 _HALVED = re.compile(rf"(?:{_WHAT} (?:is |are )?halved|half {_WHAT})")
@@ -117,7 +119,7 @@ def parse_budget(text: str) -> Budget:
     if found := _WITHIN.fullmatch(said):
         metric = "" if found[1] in ("metric", "quality") else found[1]
         return Within(metric, float(found[2]), "points" if found[3].startswith("point") else "%")
-    raise ValueError(f"no budget {text!r}; allowed are {ALLOWED}")
+    raise ValueError(f"no budget {shown(text)!r}; allowed are {ALLOWED}")
 
 
 def parse_budgets(texts: Iterable[str]) -> tuple[Budget, ...]:
@@ -145,7 +147,7 @@ def budget_of(fields: Mapping[str, Any]) -> Budget:
 def _quantity(said: str, text: str) -> str:
     what = SPELLINGS.get(said, said)
     if what not in QUANTITIES:
-        raise ValueError(f"no budget {text!r}; what can be limited: {', '.join(QUANTITIES)}")
+        raise ValueError(f"no budget {shown(text)!r}; what can be limited: {', '.join(QUANTITIES)}")
     return what
 
 

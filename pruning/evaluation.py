@@ -25,6 +25,7 @@ from pruning.passes import MEMORY, Passes, recorded_bytes
 from pruning.point import Point, Verdict
 from tasks.ablating import MaskedLosses
 from tasks.batching import Batch
+from tasks.parts import done_in_parts, joined
 from tasks.task import Outcomes, Task
 from tasks.translation import GENERATION_BUDGET, Translation
 
@@ -119,7 +120,7 @@ class Evaluator:
         if mask.removed not in self._losses:
             found = []
             for number in range(len(self._taught.batches)):
-                found.append(self._taught.look(number, mask, partial(self.task.losses, self.head_model)))
+                found += self._taught.look(number, mask, partial(self.task.losses, self.head_model))
                 yield sum(map(len, self._taught.batches[: number + 1])), sum(map(len, self._taught.batches))
             (self._losses[mask.removed],) = self._means(torch.cat(found)[None])
         return self._losses[mask.removed]
@@ -176,7 +177,7 @@ class Evaluator:
         if isinstance(self.task, Translation):
             with gated(self.head_model, mask.as_gates(self.head_model.device)):
                 return self.task.seen(self.head_model, batch)
-        columns = self._taught.look(number, mask, partial(self.task.observe, self.head_model))
+        columns = joined(self._taught.look(number, mask, partial(self.task.observe, self.head_model)))
         return Outcomes(self.task.key, batch.split, np.array(batch.indices), columns)
 
     def _compared(self, unpruned: Outcomes, outcomes: Outcomes) -> tuple[float, bool]:
@@ -187,6 +188,10 @@ class Evaluator:
 
     def _under(self, batch: Batch, masks: Sequence[HeadMask]) -> Float[Tensor, "mask row"]:
         """The losses of the rows under every mask; what all masks have in common is computed once."""
+        found = done_in_parts(self.head_model, batch, partial(self._under_all, masks))
+        return torch.cat(found, dim=1)
+
+    def _under_all(self, masks: Sequence[HeadMask], batch: Batch) -> Float[Tensor, "mask row"]:
         gates = torch.stack([mask.as_gates(self.head_model.device) for mask in masks])
         if recorded_bytes(self.head_model, batch) > MEMORY:
             return torch.stack([self._plain(batch, one) for one in gates])

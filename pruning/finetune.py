@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from pickle import PickleError
 from typing import Any
 
 import torch
@@ -16,48 +17,19 @@ from torch import Tensor
 from models.devices import in_parts, mixed_precision
 from models.gating import uninstall
 from models.head_model import HeadModel
+from pruning.rounds import Rounds
+from pruning.settings import Settings
 from tasks.ablating import picked
-from tasks.batching import Batch, EncodedRow, collated
+from tasks.batching import Batch, collated
 from tasks.task import Task
 
-TRAINED_ON, JUDGED_ON = "calibration", "development"
-WARM_UP = 0.1
-"""The share of the steps in which the rate rises; then it falls to 0 in a line."""
-
+TRAINED_ON, JUDGED_ON = "training", "development"
 WEIGHT_DECAY = 0.01
 LONGEST_GRADIENT = 1.0
 TOLD_EVERY = 5
 """Steps between two looks at the loss; each look waits for the device."""
 
 COUNTS = ("step", "best_step", "best_value", "judged_in_vain")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to train: `every` so many steps the model is judged, and `patience` judgements without a better one end it.
-
-    A step sees `batch` examples. The best weights that were judged are kept.
-    """
-
-    steps: int = 200
-    rate: float = 2e-4
-    batch: int = 16
-    every: int = 20
-    patience: int = 5
-    n_judged: int | None = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "batch", "every", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least 1 is needed")
-        if not 0 < self.rate < 1:
-            raise ValueError(f"a learning rate of {self.rate}; allowed is a number between 0 and 1")
-
-    def rate_at(self, step: int) -> float:
-        """The learning rate of one step, counted from 0."""
-        rising = max(1, round(WARM_UP * self.steps))
-        return self.rate * min((step + 1) / rising, (self.steps - step) / max(1, self.steps - rising + 1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -76,7 +48,7 @@ class Progress:
 
 
 class FineTuning:
-    """The training of a copy of a model on the calibration examples of a task.
+    """The training of a copy of a model on the training examples of a task: fresh ones, or those of calibration.
 
     Everything that happens at a step depends on the seed and the number of the step, and on `state`: order of the data,
     dropout, learning rate. So `load(state())` goes on as if nothing had happened, whatever else the process computes.
@@ -92,13 +64,12 @@ class FineTuning:
         plain = [one for one in self.parameters if one.dim() <= 1]
         groups = [{"params": decayed, "weight_decay": WEIGHT_DECAY}, {"params": plain, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW(groups, lr=0.0)
-        self.rows = task.rows(self.head_model, TRAINED_ON, None)
+        self.rounds = Rounds(self.head_model, task, settings)
         self.history: list[Progress] = []
         self.step = self.best_step = self.judged_in_vain = 0
         self.best_value = math.nan
         self.best_weights: dict[str, Tensor] = {}
         self._losses = torch.zeros((), device=self.head_model.device)  # of the steps since the loss was told
-        self._round = (0, self._mixed(0))
 
     def steps(self) -> Iterator[Progress]:
         """Judges the model as it is, then trains step by step until nothing gets better or all steps are done."""
@@ -123,7 +94,7 @@ class FineTuning:
         """One step of AdamW; nothing is read back from the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(self.step)
-        batch = collated(self._examples(), self.head_model, TRAINED_ON)
+        batch = collated(self.rounds.at(self.step), self.head_model, TRAINED_ON)
         width = max(value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values())
         self.optimizer.zero_grad(set_to_none=True)
         with torch.random.fork_rng([self.head_model.device] if self.head_model.device.type == "cuda" else []):
@@ -176,16 +147,6 @@ class FineTuning:
                 parameter.grad.add_(gradient)
         return loss.detach()
 
-    def _examples(self) -> list[EncodedRow]:
-        """The rows of this step; every round goes through all rows once, in as many batches as the first."""
-        number, place = divmod(self.step, len(self._round[1]))
-        if self._round[0] != number:
-            self._round = (number, self._mixed(number))
-        return self._round[1][place]
-
-    def _mixed(self, number: int) -> list[list[EncodedRow]]:
-        return mixed(self.rows, self.settings, self.task.budget(self.head_model), number)
-
     def _told(self) -> Progress:
         """What there is to tell after a step."""
         last = self.step >= self.settings.steps
@@ -232,25 +193,24 @@ def trainable_copy(head_model: HeadModel) -> HeadModel:
     return replace(head_model, model=model.eval())
 
 
-def mixed(rows: Sequence[EncodedRow], settings: Settings, budget: int, number: int) -> list[list[EncodedRow]]:
-    """The rows in batches of like length, in an order that depends on the seed and the number of the round alone."""
-    chance = random.Random(f"{settings.seed}/{number}")
-    waiting = sorted(chance.sample(rows, len(rows)), key=lambda row: row.lengths)
-    batches: list[list[EncodedRow]] = []
-    for row in waiting:
-        full = not batches or len(batches[-1]) == settings.batch or (len(batches[-1]) + 1) * row.lengths[0] > budget
-        if full:
-            batches.append([])
-        batches[-1].append(row)
-    chance.shuffle(batches)
-    return batches
-
-
 def save_state(state: dict[str, Any], path: Path) -> None:
     """Writes a checkpoint so that a kill leaves either the old or the new one."""
     partial = path.with_suffix(".partial")
-    torch.save(state, partial)
+    with partial.open("wb") as file:  # one of Python's own says it if the disk is full
+        torch.save(state, file)
     partial.replace(path)
+
+
+def kept_state(path: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
+    """What `save_state` wrote; None where there is nothing, or nothing that can be read, which is said."""
+    if not path.exists():
+        return None
+    try:
+        return read_state(path)
+    except (OSError, EOFError, RuntimeError, ValueError, PickleError, KeyError, AttributeError):
+        path.replace(path.with_suffix(".broken"))
+        say("its checkpoint is broken, so the training begins again")
+        return None
 
 
 def read_state(path: Path) -> dict[str, Any]:

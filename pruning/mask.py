@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from models.heads import HeadGrid, HeadId
+from models.shown import shown
 
 if TYPE_CHECKING:
     import torch
@@ -89,10 +90,12 @@ class HeadMask:
         try:
             record = json.loads(text)
             removed, described = record["removed"], record["grid"]
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, RecursionError, KeyError, TypeError) as error:
             raise ValueError('not a mask; allowed is {"grid": "encoder 6 x 8", "removed": ["encoder.0.3"]}') from error
         if described != grid.describe():
-            raise ValueError(f"a mask for {described}; this model has {grid.describe()}")
+            raise ValueError(f"a mask for {shown(str(described))}; this model has {grid.describe()}")
         if not isinstance(removed, list) or not all(isinstance(address, str) for address in removed):
-            raise ValueError(f"removed heads {removed!r}; allowed is a list of addresses such as encoder.0.3")
+            raise ValueError(
+                f"removed heads {shown(repr(removed))}; allowed is a list of addresses such as encoder.0.3"
+            )
         return cls.of(grid, removed)

@@ -9,12 +9,14 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from models.devices import is_out_of_memory
 from models.gating import gated
 from models.head_model import HeadModel
 from models.resuming import Recording, recording, resuming
 from models.sites import Site
 from pruning.mask import HeadMask
 from tasks.batching import Batch
+from tasks.parts import done_in_parts, fits
 
 MEMORY = 256 * 2**20
 """Bytes that recorded passes may take together; what does not fit is run from its start."""
@@ -37,7 +39,8 @@ class Passes:
     """Looks at batches under masks; what a look tells is what it tells without any of this.
 
     A pass that begins in the first attention layer is recorded, and later passes over the batch go on from it where
-    their masks first differ. A look must make exactly one forward pass, so one that generates text is none.
+    their masks first differ. A look must make exactly one forward pass, so one that generates text is none. Where
+    memory runs out, the recordings go first; a batch that still does not fit is looked at in parts.
     """
 
     def __init__(self, head_model: HeadModel, batches: Sequence[Batch], memory: int = MEMORY) -> None:
@@ -47,8 +50,21 @@ class Passes:
         self._recorded = _within(memory, [recorded_bytes(head_model, batch) for batch in self.batches])
 
     @torch.no_grad()
-    def look(self, number: int, mask: HeadMask, look: Callable[[Batch], T]) -> T:
-        """What the look tells of the batch of that number."""
+    def look(self, number: int, mask: HeadMask, look: Callable[[Batch], T]) -> list[T]:
+        """What the look tells of the batch of that number, or of its parts in turn where it does not fit as a whole."""
+        batch = self.batches[number]
+        if fits(self.head_model, batch):
+            try:
+                return [self._whole(number, mask, look)]
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+        self._kept.clear()
+        self._recorded = frozenset()
+        with gated(self.head_model, mask.as_gates(self.head_model.device)):
+            return done_in_parts(self.head_model, batch, look)
+
+    def _whole(self, number: int, mask: HeadMask, look: Callable[[Batch], T]) -> T:
         batch, gates = self.batches[number], mask.as_gates(self.head_model.device)
         kept = self._kept.get(number)
         site = None if kept is None else _beginning(self.head_model, kept, mask)

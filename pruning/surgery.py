@@ -10,6 +10,7 @@ from models.gating import uninstall
 from models.head_model import HeadModel
 from models.shrink import shrink
 from models.sites import Site
+from pruning.fiak.attention import Rule
 from pruning.mask import HeadMask
 
 
@@ -17,6 +18,11 @@ def without_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:
     """A copy without the masked heads; the original stays as it is."""
     if mask.grid != head_model.grid:
         raise ValueError(f"a mask for {mask.grid.describe()}; this model has {head_model.grid.describe()}")
+    if mask and any(isinstance(module, Rule) for module in head_model.model.modules()):
+        raise ValueError(
+            f"{head_model.name} is a model whose attention scores were pruned, and its heads can be switched off but "
+            "no longer cut out; remove heads first and prune scores then"
+        )
     smaller = copy.deepcopy(head_model.model)
     uninstall(smaller)
     sites = tuple(_without(site, mask) for site in head_model.sites)

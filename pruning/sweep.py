@@ -80,6 +80,14 @@ def sweep(
         yield Progress(done, total, None if mask is None else replace(_measured(evaluator, mask, known), series=series))
 
 
+def masks_ahead(subject: Subject, plan: Sweep) -> list[HeadMask]:
+    """Masks of a sweep that are known before it begins, in its order: all, or those of the random orders alone."""
+    counts = plan.counts(subject)
+    skipped = 0 if isinstance(plan.strategy, Ordered) else len(counts)
+    found = {str(mask): mask for _, mask in _masks(subject, plan, counts, skipped) if mask is not None}
+    return list(found.values())
+
+
 def removal_order(grid: HeadGrid, strategy: Strategy, subject: Subject, points: Iterable[Point]) -> list[HeadId]:
     """The heads in the order in which they go: as the strategy says, else as they first are missing on the curve."""
     if isinstance(strategy, Ordered):

@@ -8,12 +8,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from models.devices import fitting_rows
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
 from models.resuming import Recording, recording, resuming
 from models.sites import Site
 from tasks.batching import Batch
+from tasks.parts import width
 from tasks.task import PerExample, Task
 
 Gates = Float[Tensor, " head"]
@@ -112,9 +114,9 @@ def picked(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
 
 
 def masks_at_once(head_model: HeadModel, task: Task, batch: Batch) -> int:
-    """How many copies of the batch fit in the task's budget; 1 at least."""
-    widths = [value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values()]
-    return max(1, task.budget(head_model) // (len(batch) * max(widths)))
+    """How many copies of the batch fit in the task's budget, and in memory as far as that is known; 1 at least."""
+    at_once = max(1, task.budget(head_model) // (len(batch) * width(batch)))
+    return fitting_rows(head_model.model, at_once, len(batch) * width(batch))
 
 
 def _repeated(values: Tensor, times: int) -> Tensor:

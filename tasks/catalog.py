@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,12 @@ SIZES = {"calibration": 512, "development": 400, "test": 1000}
 """Examples of a split that the grammar makes."""
 
 SEED = 20
+ROUND = 512
+"""Examples of a round of training that the grammar makes."""
+
+FIRST_ROUND = 1_000_000
+"""Added to the seeds of rounds: those of the specimens' own training are far below."""
+
 NATURAL = Path(__file__).parent / "natural" / "natural.tsv"
 
 SPECIMEN_TASKS = {
@@ -108,15 +115,15 @@ def _labels_fit(head_model: HeadModel, labels: tuple[str, ...]) -> bool:
 
 
 def _inference() -> Task:
-    return Classification("inference", "Natural language inference", Splits(_inference_examples))
+    return Classification("inference", "Natural language inference", Splits(_inference_examples, _fresh_inference))
 
 
 def _translation() -> Task:
-    return Translation("translation", "English to German", Splits(_translation_examples))
+    return Translation("translation", "English to German", Splits(_translation_examples, _fresh_translation))
 
 
 def _stories() -> Task:
-    return LanguageModelling("stories", "Stories", Splits(_story_examples))
+    return LanguageModelling("stories", "Stories", Splits(_story_examples, _fresh_stories))
 
 
 def _digits() -> Task:
@@ -164,20 +171,49 @@ LABELS = {
 }
 
 
+def _inference_stream(seed: int, split: str) -> Iterator[LabelledText]:
+    pairs = inference_pairs(seed, split)
+    return (LabelledText(one.premise.english, one.label, one.hypothesis.english) for one in pairs)
+
+
+def _translation_stream(seed: int, split: str) -> Iterator[TextPair]:
+    return (TextPair(one.english, one.german_text) for one in sentences(seed, split))
+
+
+def _story_stream(seed: int, split: str) -> Iterator[str]:
+    return (story.english for story in stories(seed, split))
+
+
 @cache
 def _inference_examples(split: str) -> tuple[LabelledText, ...]:
-    pairs = inference_pairs(SEED, split)
-    return _distinct(split, (LabelledText(one.premise.english, one.label, one.hypothesis.english) for one in pairs))
+    return _distinct(split, _inference_stream(SEED, split))
 
 
 @cache
 def _translation_examples(split: str) -> tuple[TextPair, ...]:
-    return _distinct(split, (TextPair(one.english, one.german_text) for one in sentences(SEED, split)))
+    return _distinct(split, _translation_stream(SEED, split))
 
 
 @cache
 def _story_examples(split: str) -> tuple[str, ...]:
-    return _distinct(split, (story.english for story in stories(SEED, split)))
+    return _distinct(split, _story_stream(SEED, split))
+
+
+def _fresh_inference(seed: int, number: int) -> tuple[LabelledText, ...]:
+    return tuple(islice(_inference_stream(_round_seed(seed, number), "train"), ROUND))
+
+
+def _fresh_translation(seed: int, number: int) -> tuple[TextPair, ...]:
+    return tuple(islice(_translation_stream(_round_seed(seed, number), "train"), ROUND))
+
+
+def _fresh_stories(seed: int, number: int) -> tuple[str, ...]:
+    return tuple(islice(_story_stream(_round_seed(seed, number), "train"), ROUND))
+
+
+def _round_seed(seed: int, number: int) -> int:
+    """A seed of the grammar for each round of each training; rounds beyond a hundred thousand meet the next seed's."""
+    return FIRST_ROUND + 100_000 * seed + number
 
 
 def _distinct(split: str, examples: Iterator[E]) -> tuple[E, ...]:

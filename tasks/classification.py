@@ -67,8 +67,19 @@ class Classification(Task):
 
     def rows(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
         """Texts as the tokenizer gives them, cut to what the model reads, and the number of their label."""
+        return self._encoded(head_model, self.examples.first(split, n))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a generator makes the examples."""
+        return self.examples.fresh is not None
+
+    def training_rows(self, head_model: HeadModel, seed: int, number: int) -> list[EncodedRow]:
+        """Fresh texts where there are any."""
+        return self._encoded(head_model, self.examples.training(seed, number))
+
+    def _encoded(self, head_model: HeadModel, examples: Sequence[LabelledText]) -> list[EncodedRow]:
         check_kind(head_model, self.title, "classifier")
-        examples = self.examples.first(split, n)
         numbers = label_numbers(head_model, {example.label for example in examples})
         inputs = text_inputs(head_model, [(example.text, example.pair) for example in examples])
         return [

@@ -68,8 +68,19 @@ class LanguageModelling(Task):
 
     def rows(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
         """Texts, cut into windows of what the model reads at once; those without a token to predict are left out."""
+        return self._encoded(head_model, self.examples.first(split, n))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a generator makes the examples."""
+        return self.examples.fresh is not None
+
+    def training_rows(self, head_model: HeadModel, seed: int, number: int) -> list[EncodedRow]:
+        """Fresh texts where there are any."""
+        return self._encoded(head_model, self.examples.training(seed, number))
+
+    def _encoded(self, head_model: HeadModel, texts: Sequence[str]) -> list[EncodedRow]:
         kind = check_kind(head_model, self.title, "writer", "filler")
-        texts = self.examples.first(split, n)
         return window_rows(head_model, texts) if kind == "writer" else gap_rows(head_model, texts, GAPS)
 
     def budget(self, head_model: HeadModel) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from models.head_model import HeadModel
 from tasks.batching import BUDGET, Batch, EncodedRow, batched
 from tasks.intervals import Estimate
 from tasks.paired import Comparison
+from tasks.parts import done_in_parts, joined
 
 SPLITS = ("calibration", "development", "test")
 """Score on the first, decide on the second, report the third."""
@@ -29,9 +31,13 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Splits(Generic[E]):
-    """Examples, apart by what they may be used for; `make` gives those of one split, and is asked again and again."""
+    """Examples, apart by what they may be used for; `make` gives those of one split, and is asked again and again.
+
+    `fresh` makes new examples to train on, by a seed and the number of a round, where there is no end of them.
+    """
 
     make: Callable[[str], tuple[E, ...]]
+    fresh: Callable[[int, int], tuple[E, ...]] | None = None
 
     @classmethod
     def of(cls, calibration: Iterable[E], development: Iterable[E], test: Iterable[E]) -> Splits[E]:
@@ -44,6 +50,10 @@ class Splits(Generic[E]):
         if split not in SPLITS:
             raise ValueError(f"no split {split!r}; there are {', '.join(SPLITS)}")
         return self.make(split)[:n]
+
+    def training(self, seed: int, number: int) -> tuple[E, ...]:
+        """What one round of a training sees: fresh examples, or those of calibration again."""
+        return self.first(SPLITS[0]) if self.fresh is None else self.fresh(seed, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +107,16 @@ class Task(ABC):
     def rows(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
         """The first n examples of a split as the model reads them; a ValueError if it cannot do this task."""
 
+    @property
+    def fresh(self) -> bool:
+        """Whether every round of a training has other examples."""
+        return False
+
+    def training_rows(self, head_model: HeadModel, seed: int, number: int) -> list[EncodedRow]:
+        """What one round of a training sees, as the model reads it; by default calibration's, the same every time."""
+        del seed, number
+        return self.rows(head_model, SPLITS[0], None)
+
     @abstractmethod
     def losses(self, head_model: HeadModel, batch: Batch) -> PerExample:
         """The loss of every row, differentiable with respect to active gates."""
@@ -126,7 +146,8 @@ class Task(ABC):
     def seen(self, head_model: HeadModel, batch: Batch) -> Outcomes:
         """What the model does on one batch."""
         with torch.inference_mode():
-            return Outcomes(self.key, batch.split, np.array(batch.indices), self.observe(head_model, batch))
+            columns = joined(done_in_parts(head_model, batch, partial(self.observe, head_model)))
+            return Outcomes(self.key, batch.split, np.array(batch.indices), columns)
 
     def gathered(self, split: str, seen: Sequence[Outcomes]) -> Outcomes:
         """The outcomes of several batches as one, in the order of the split."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from tasks.choices import check_kind
 from tasks.encoding import longest_text, text_inputs
 from tasks.generation import generated, start_token
 from tasks.language_modelling import mean_losses
-from tasks.task import Metric, Outcomes, PerExample, Splits, Task
+from tasks.task import SPLITS, Metric, Outcomes, PerExample, Splits, Task
 
 GENERATION_BUDGET = 4096
 """Source places of a batch that is translated: a step of the decoder is small, so many rows share it."""
@@ -72,8 +72,21 @@ class Translation(Task):
 
     def rows(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
         """Sources, and the tokens of their translations shifted by one, as a model is taught."""
+        return self._encoded(head_model, self.pairs(split, n))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a generator makes the examples."""
+        return self.examples.fresh is not None
+
+    def training_rows(self, head_model: HeadModel, seed: int, number: int) -> list[EncodedRow]:
+        """Fresh pairs where there are any."""
+        fresh = self.examples.fresh
+        pairs = self.pairs(SPLITS[0]) if fresh is None else fresh(seed, number)
+        return self._encoded(head_model, pairs)
+
+    def _encoded(self, head_model: HeadModel, pairs: Sequence[TextPair]) -> list[EncodedRow]:
         check_kind(head_model, self.title, "translator")
-        pairs = self.pairs(split, n)
         prefix, start = _prefix(head_model), start_token(head_model.model)
         sources = text_inputs(head_model, [(prefix + pair.source, None) for pair in pairs])
         longest = longest_text(head_model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, interpolate
+from torch.nn.functional import affine_grid, cross_entropy, grid_sample, interpolate
 from transformers import BaseImageProcessor
 
 from models.head_model import HeadModel
@@ -36,6 +37,16 @@ def digit_split(split: str) -> tuple[Tensor, Tensor]:
     start = sum(list(DIGIT_SIZES.values())[: list(DIGIT_SIZES).index(split)])
     chosen = slice(start, start + DIGIT_SIZES[split])
     return torch.tensor(pixels[chosen], dtype=torch.float32) / 8 - 1, torch.tensor(digits[chosen])
+
+
+def moved_at_random(pixels: Tensor, generator: torch.Generator) -> Tensor:
+    """Each image turned by up to 12 degrees, scaled by up to 12 % and shifted by up to one pixel of eight."""
+    turn, grow, across, down = (torch.rand(4, len(pixels), generator=generator) * 2 - 1).unbind()
+    angle, scale = turn * math.radians(12), 1 + 0.12 * grow
+    cos, sin = scale * angle.cos(), scale * angle.sin()
+    rows = [torch.stack([cos, -sin, across / 4], dim=-1), torch.stack([sin, cos, down / 4], dim=-1)]
+    grid = affine_grid(torch.stack(rows, dim=1), list(pixels.shape), align_corners=False)
+    return grid_sample(pixels + 1, grid, align_corners=False) - 1
 
 
 def _top(k: int, about: str) -> Metric:
@@ -72,6 +83,23 @@ class Digits(Task):
         numbers = label_numbers(head_model, [str(digit) for digit in range(10)])
         rows = image_rows(head_model, split, n)
         return [replace(row, labels=numbers[str(row.labels)]) for row in rows]
+
+    @property
+    def fresh(self) -> bool:
+        """Images are moved anew."""
+        return True
+
+    def training_rows(self, head_model: HeadModel, seed: int, number: int) -> list[EncodedRow]:
+        """All images that are for training alone, each moved a little at random, otherwise in every round."""
+        check_kind(head_model, self.title, "looker")
+        images, digits = digit_split("train")
+        generator = torch.Generator().manual_seed(1_000_003 * (seed + 1) + number)
+        pixels = pixel_values(head_model, moved_at_random(images, generator))
+        numbers = label_numbers(head_model, [str(digit) for digit in range(10)])
+        return [
+            EncodedRow(index, {"pixel_values": image}, numbers[str(digit)])
+            for index, (image, digit) in enumerate(zip(pixels, digits.tolist(), strict=True))
+        ]
 
     def budget(self, head_model: HeadModel) -> int:
         """Images of a batch."""

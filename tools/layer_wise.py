@@ -8,7 +8,8 @@ from __future__ import annotations
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,11 +17,16 @@ import torch
 from jobs.kinds.finetune import FinetuneRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.learn import LearnRun
-from tools.learned_runs import RATE, SEEDS, interval, on_test, over_seeds, result_of, table, told, write
+from tools.learned_runs import SEEDS, interval, on_test, over_seeds, result_of, table, told, write
 
 MODEL = "all-attention-writer"
-PENALTIES = (0.003, 0.006, 0.012, 0.025, 0.05)
-N_STEPS, FINETUNE = 600, 200
+PENALTIES = (0.1, 0.25)
+RATE = 1e-4
+"""Lower than for the other reproductions: a short training at a higher rate makes this model worse by itself."""
+
+N_STEPS, FINETUNE = 60, 15
+GATE_RATE = 0.1
+N_REPORTED = 100
 N_SCORED = 256
 
 Results = list[dict[str, Any]]
@@ -29,12 +35,20 @@ Results = list[dict[str, Any]]
 def main() -> int:
     """Runs what is not there yet, and writes."""
     torch.set_num_threads(1)
-    found = {price: over_seeds(lambda seed, price=price: gate_run(price, seed)) for price in PENALTIES}  # type: ignore[misc]
+    for n_done in range(1, len(PENALTIES) + 1):
+        left = ", ".join(f"{price:g}" for price in PENALTIES[n_done:])
+        missing = [f"Not run yet, the same command goes on with it: the coefficient {left}."] if left else []
+        write("layer-wise.md", [introduction(), *gates_and_order(PENALTIES[:n_done]), open_questions(), *missing])
+    return 0
+
+
+def gates_and_order(penalties: Sequence[float]) -> list[str]:
+    """The four steps at every coefficient, and as many heads removed by gradient order."""
+    found = {price: over_seeds(partial(gate_run, price)) for price in penalties}
     beside = {
         price: [tuned_at(one, seed) for seed, one in zip(SEEDS, runs, strict=True)] for price, runs in found.items()
     }
-    write("layer-wise.md", [introduction(), *curve(found, beside), *layers(found), open_questions()])
-    return 0
+    return [*curve(found, beside), *layers(found)]
 
 
 def gate_run(price: float, seed: int) -> LearnRun:
@@ -42,11 +56,12 @@ def gate_run(price: float, seed: int) -> LearnRun:
     return LearnRun(
         MODEL,
         gates="layerwise",
-        settings={"penalty": price},
+        settings={"penalty": price, "rate": GATE_RATE},
         n_steps=N_STEPS,
         finetune=FINETUNE,
         seed=seed,
-        training={"rate": RATE},
+        n=N_REPORTED,
+        training={"rate": RATE, "n_judged": 100},
     )
 
 
@@ -56,9 +71,9 @@ def tuned_at(learned: Mapping[str, Any], seed: int) -> dict[str, Any]:
     gone = sorted(scores, key=scores.__getitem__)[: learned["removed"]]
     training = {
         "steps": N_STEPS + FINETUNE,
-        "every": 100,
+        "every": 25,
         "patience": 100,
-        "n_judged": None,
+        "n_judged": N_REPORTED,
         "seed": seed,
         "rate": RATE,
     }
@@ -70,11 +85,11 @@ def introduction() -> str:
     return (
         "# Layer-wise pruning of an all-attention model\n\nMade by `python -m tools.layer_wise`, after Shim et al. "
         "2021: every weight of a layer belongs to a head, so a head takes its share of everything with it. The "
-        f"four steps on the specimen `{MODEL}`: gates are attached, trained for {N_STEPS} steps at a coefficient "
-        f"that rises in the first quarter, heads are removed for good, and the rest is fine-tuned for {FINETUNE}. "
-        f"Numbers are perplexity on the test split, means over {len(SEEDS)} seeds with 95 % intervals over seeds "
-        "(Student's t). Beside them: as many heads removed by gradient order, then trained for as many steps in "
-        "all."
+        f"four steps on the specimen `{MODEL}`: gates are attached, trained for {N_STEPS} steps of 16 fresh stories "
+        f"at a rate of {RATE:g} and at a coefficient that rises in the first quarter, heads are removed for good, and "
+        f"the rest is fine-tuned for {FINETUNE}. Numbers are perplexity on the first {N_REPORTED} stories of the test "
+        f"split, means over {len(SEEDS)} seeds with 95 % intervals over seeds (Student's t). Beside them: as many "
+        "heads removed by gradient order, then trained for as many steps in all."
     )
 
 
@@ -137,7 +152,7 @@ def layers(found: Mapping[float, Results]) -> list[str]:
     return [
         "## Heads that stay, by layer",
         table(heads, rows),
-        "One coefficient for all: layers end with different numbers of heads because they need different numbers.",
+        "One coefficient for all layers, which end with different numbers of heads; means over seeds.",
     ]
 
 
@@ -145,8 +160,11 @@ def open_questions() -> str:
     """What was not done."""
     return (
         "## Not done\n\nThe paper's model has 16 layers of 8 heads, learns 20 epochs of WikiText-103 or text8 and "
-        "is compared with Transformer-XL; here a small model of a grammar learns from 512 calibration stories. The "
-        "perplexities of the paper could not be verified, so none is quoted."
+        "is compared with Transformer-XL; here a small model of a grammar learns for very few steps, at two "
+        "coefficients. The perplexities of the paper could not be verified, so none is quoted.\n\n"
+        "Settings were chosen after a first try, which is left out of the table: at a coefficient of 0.04 and a rate "
+        "of 0.0005, 0, 1 and 3 heads went, and the training alone made the model worse (13.09 with no head removed). "
+        "Gates had 60 steps, so a longer training may order the two ways otherwise."
     )
 
 

@@ -6,7 +6,8 @@ import math
 import statistics
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def result_of(kind: Kind) -> dict[str, Any]:
         share = math.floor(20 * run.share) / 20
         if share > shown[0]:
             shown[0] = share
-            print(f"  {progress_line(run, 0.0)}", file=sys.stderr, flush=True)
+            print(f"  {progress_line(run, time.time())}", file=sys.stderr, flush=True)
 
     print(kind.title, file=sys.stderr, flush=True)
     run = run_here(store, kind, watch)
@@ -76,6 +77,17 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of a document."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def write_growing(name: str, beginning: str, parts: Mapping[str, Callable[[], Sequence[str]]], end: str) -> None:
+    """A document that is written again after each of its parts; those that were not run yet are named at its end."""
+    done: list[str] = []
+    names = list(parts)
+    for number, part in enumerate(parts.values()):
+        done += part()
+        left = names[number + 1 :]
+        missing = [f"Not run yet, the same command goes on with it: {', '.join(left)}."] if left else []
+        write(name, [beginning, *done, end, *missing])
 
 
 def write(name: str, parts: Iterable[str]) -> None:

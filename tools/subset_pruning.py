@@ -5,140 +5,141 @@ Every number is that of a run in the store, so a second call only writes, and a 
 
 from __future__ import annotations
 
-import random
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import torch
 
-from jobs.kinds.finetune import FinetuneRun
-from jobs.kinds.importance import ImportanceRun
-from jobs.kinds.learn import LearnRun
-from tools.learned_runs import RATE, SEEDS, on_test, result_of, table, told, write
+from jobs.kinds.equal_k import WAYS, EqualKRun
+from tools.learned_runs import RATE, SEEDS, interval, result_of, table, told, write_growing
 
-MODEL = "reader"
-KEEPS = (36, 24, 14, 5)
-"""Of 48 heads: a quarter, a half, 70 % and 90 % are gone."""
-
-N_STEPS, FINETUNE = 600, 200
-N_SCORED = 256
-UNTRAINED, TRAINED = "old weights", "trained"
-
-Values = list[float]
+LOOKER = EqualKRun(
+    "looker",
+    keeps=[18, 4],
+    ways=["dsp", "dsp-frozen", "l0", "gradient", "random", "scratch"],
+    seeds=list(SEEDS),
+    n_steps=150,
+    finetune=50,
+    scratch=600,
+    training={"rate": RATE},
+)
+READER = EqualKRun(
+    "reader",
+    keeps=[24, 5],
+    ways=["dsp", "l0", "gradient", "random"],
+    seeds=list(SEEDS),
+    n_steps=150,
+    finetune=50,
+    training={"rate": RATE},
+)
+OLD, TRAINED = "old", "trained"
+Result = dict[str, Any]
 
 
 def main() -> int:
     """Runs what is not there yet, and writes."""
     torch.set_num_threads(1)
-    found = {name: {keep: by_seed(way, keep) for keep in KEEPS} for name, way in WAYS.items()}
-    write("subset-pruning.md", [introduction(), *part(found, UNTRAINED), *part(found, TRAINED), open_questions()])
+    parts = {f"the {run.model}": partial(model_part, run) for run in (LOOKER, READER)}
+    write_growing("subset-pruning.md", introduction(), parts, open_questions())
     return 0
 
 
-def by_seed(way: Callable[[int, int], dict[str, float]], keep: int) -> dict[str, Values]:
-    """The metric on test with the old weights and after training, seed by seed."""
-    runs = [way(keep, seed) for seed in SEEDS]
-    return {name: [one[name] for one in runs] for name in (UNTRAINED, TRAINED)}
+def values(result: Result, way: str, keep: int, which: str) -> list[float]:
+    """The metric on test, seed by seed."""
+    entries = [one for one in result["entries"] if one["way"] == way and one["keep"] == keep]
+    return [one[which]["value"] for one in sorted(entries, key=lambda one: one["seed"])]
 
 
-def learned(gates: str, weights: str) -> Callable[[int, int], dict[str, float]]:
-    """Gates that learn which heads stay."""
-
-    def way(keep: int, seed: int) -> dict[str, float]:
-        kind = LearnRun(
-            MODEL,
-            gates=gates,
-            settings={"keep": keep},
-            weights=weights,
-            n_steps=N_STEPS,
-            finetune=FINETUNE,
-            seed=seed,
-            training={"rate": RATE},
-        )
-        found = result_of(kind)
-        return {UNTRAINED: on_test(found, "mask_alone"), TRAINED: on_test(found, "after")}
-
-    return way
-
-
-def tuned(order: list[str], keep: int, seed: int) -> dict[str, float]:
-    """The first heads of an order removed, and as many steps of training as the gates have in all."""
-    training = {
-        "steps": N_STEPS + FINETUNE,
-        "every": 100,
-        "patience": 100,
-        "n_judged": None,
-        "seed": seed,
-        "rate": RATE,
-    }
-    found = result_of(FinetuneRun(MODEL, mask=" ".join(order[: len(order) - keep]), training=training))
-    return {UNTRAINED: found["report"]["pruned"]["value"], TRAINED: found["report"]["tuned"]["value"]}
-
-
-def by_gradient(keep: int, seed: int) -> dict[str, float]:
-    """The lowest gradient scores go."""
-    scores = result_of(ImportanceRun(MODEL, method="gradient", n=N_SCORED))["scores"]
-    return tuned(sorted(scores, key=scores.__getitem__), keep, seed)
-
-
-def by_chance(keep: int, seed: int) -> dict[str, float]:
-    """Any heads go."""
-    heads = list(result_of(ImportanceRun(MODEL, method="gradient", n=N_SCORED))["scores"])
-    return tuned(random.Random(seed).sample(heads, len(heads)), keep, seed)
-
-
-WAYS: dict[str, Callable[[int, int], dict[str, float]]] = {
-    "subset gates, joint": learned("dsp", "trained"),
-    "subset gates, pipelined": learned("dsp", "frozen"),
-    "subset gates, straight through": learned("dsp-ste", "trained"),
-    "L0 gates": learned("l0", "trained"),
-    "gradient order": by_gradient,
-    "random order": by_chance,
-}
+def gains(result: Result, way: str, keep: int, which: str) -> list[float]:
+    """How far a way is above gradient order, seed by seed."""
+    pairs = zip(values(result, way, keep, which), values(result, "gradient", keep, which), strict=True)
+    return [one - other for one, other in pairs]
 
 
 def introduction() -> str:
     """What was done."""
     return (
-        "# Differentiable subset pruning\n\nMade by `python -m tools.subset_pruning`, after Li et al. 2021: "
-        f"exactly K heads stay, chosen by weights that learn. On the specimen `{MODEL}` with its 48 heads; gates "
-        f"learn for {N_STEPS} steps on the calibration split, jointly with the weights or with the weights frozen "
-        f"(pipelined), then the smaller model is fine-tuned for {FINETUNE}. Gradient and random order have as many "
-        "training steps, all after the heads are gone. Numbers are accuracy on the test split, means over "
-        f"{len(SEEDS)} seeds with 95 % intervals over seeds (Student's t); only their training differs by seed, and "
-        "for random order the heads."
+        "# Differentiable subset pruning\n\nMade by `python -m tools.subset_pruning`, after Li et al. 2021: exactly K "
+        "heads stay, chosen by weights that learn. Every way to choose is compared at equal K, with the weights as "
+        "they were and after training, and gets as many training steps: gates learn together with the weights and "
+        "then the smaller model alone; gradient and random order train the smaller model all the time. All learn from "
+        "fresh training examples, the best of four or five judgements on development counts, and the numbers are of "
+        f"the test split: means over {len(SEEDS)} seeds with 95 % intervals over seeds (Student's t: wide with "
+        "three, and not cut to what the metric allows). For gradient order only the training differs by seed, and "
+        "for random order the heads too."
     )
 
 
-def part(found: Mapping[str, Mapping[int, dict[str, Values]]], which: str) -> list[str]:
-    """One regime: never mixed with the other."""
-    rows = [(name, *(told(values[which], 3) for values in by_keep.values())) for name, by_keep in found.items()]
-    title = "Masks alone, weights as they were" if which == UNTRAINED else "After training"
-    best = [name for name in WAYS if name.startswith("subset gates")][0 if which == TRAINED else 1]
-    return [f"## {title}", table(["way", *(f"{keep} stay" for keep in KEEPS)], rows), verdict(found, which, best)]
+def model_part(run: EqualKRun) -> list[str]:
+    """One model: both regimes, never mixed, and what they say."""
+    result = result_of(run)
+    n_heads, full = result["n_heads"], result["full"]
+    batch = run.training.get("batch", 16)
+    settings = f"{run.n_steps} steps of gates and {run.finetune} of fine-tuning, {batch} examples a step"
+    scratch = f"; new weights learn for {run.scratch} steps at a rate of 0.001" if "scratch" in run.ways else ""
+    return [
+        f"## {run.model.capitalize()}",
+        f"{n_heads} heads; {settings}, at a rate of {RATE}{scratch}. With all heads {result['metric']} is "
+        f"{full['value']:.3f} ({full['low']:.3f} to {full['high']:.3f}).",
+        "Weights as they were:",
+        regime(run, result, OLD),
+        "After training:",
+        regime(run, result, TRAINED),
+        claim(run, result),
+        *([scratch_part(run, result)] if "scratch" in run.ways else []),
+    ]
 
 
-def verdict(found: Mapping[str, Mapping[int, dict[str, Values]]], which: str, name: str) -> str:
-    """Whether trained subsets are at least as good as gradient order."""
-    gains = {
-        keep: statistics.fmean(found[name][keep][which]) - statistics.fmean(found["gradient order"][keep][which])
-        for keep in KEEPS
-    }
-    holds = sum(gain >= 0 for gain in gains.values())
-    last = KEEPS[-1]
+def regime(run: EqualKRun, result: Result, which: str) -> str:
+    """A row a way, a column a K."""
+    ways = [way for way in run.ways if which == TRAINED or way != "scratch"]
+    rows = [(WAYS[way], *(told(values(result, way, keep, which), 3) for keep in run.keeps)) for way in ways]
+    heads = [f"{keep} of {result['n_heads']} stay" for keep in run.keeps]
+    return table(["way", *heads], rows)
+
+
+def claim(run: EqualKRun, result: Result) -> str:
+    """Whether trained subsets are at least as good as gradient order, and by how much with 90 % gone."""
+    after = {keep: gains(result, "dsp", keep, TRAINED) for keep in run.keeps}
+    holds = sum(statistics.fmean(one) >= 0 for one in after.values())
+    sure = sum(interval(one)[1] > 0 for one in after.values())
+    against = sum(interval(one)[2] < 0 for one in after.values())
+    last = run.keeps[-1]
+    text = (
+        f"**Claim: a trained subset is at least as good as gradient order at every K.** After training, the mean of "
+        f"subset gates is at least that of gradient order at {holds} of {len(after)} sizes (surely better at {sure}, "
+        f"surely worse at {against}, by the interval of the difference seed by seed). With {last} of "
+        f"{result['n_heads']} heads left, about 90 % gone, the difference is {told(after[last], 3)}."
+    )
+    if "dsp-frozen" in run.ways:
+        before = {keep: gains(result, "dsp-frozen", keep, OLD) for keep in run.keeps}
+        listed = ", ".join(f"{told(one, 3)} with {keep} left" for keep, one in before.items())
+        text += f" With weights as they were, gates that learned beside frozen weights differ by {listed}."
+    return text
+
+
+def scratch_part(run: EqualKRun, result: Result) -> str:
+    """What the shape is worth without the weights."""
+    listed = ", ".join(f"{told(gains(result, 'scratch', keep, TRAINED), 3)} with {keep} left" for keep in run.keeps)
     return (
-        f"**Claim: a trained subset is at least as good as gradient order at every K.** Here ({name}) that is so at "
-        f"{holds} of {len(gains)} sizes; with 90 % of the heads gone the difference is {gains[last]:+.3f}."
+        "**The same small shape from scratch** (the shape that gradient order leaves, with new weights) differs from "
+        f"the pruned and trained model by {listed}. It had {run.scratch} steps, fewer than the specimen itself."
     )
 
 
 def open_questions() -> str:
     """What was not done."""
     return (
-        "## Not done\n\nTraining the same small shapes from scratch was not tried. The numeric tables of the paper "
-        "could not be verified, so none is quoted. The weights learn from the 512 calibration examples, not from "
-        "the training set."
+        "## Not done\n\nThe numeric tables of the paper could not be verified, so none is quoted. The paper's models "
+        "(BERT on MNLI, a translator on IWSLT) are far larger, and its gates learn for 25,000 steps; here there "
+        "was computing time for far fewer, so what is found is about short trainings. The straight-"
+        "through variant is built and tested but not in these tables. The reader was not trained from scratch: that "
+        "takes 22,000 steps. Both translator and writers are left out for want of computing time.\n\n"
+        "How fast subset gates cool matters in so short a run, and the paper's temperatures (1000 to 1e-8) leave few "
+        "steps in which weights learn: a try on the looker with 4 heads left, from 1 to 1e-4, gave 0.750 and 0.768 for "
+        "two seeds after training (from 10: 0.665 and 0.793), better than in the table and still below gradient order."
     )
 
 

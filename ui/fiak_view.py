@@ -39,11 +39,10 @@ def prior_maps(priors: NDArray[np.float32], kept: NDArray[np.bool_], heads: Sequ
     titles = [f"head {head}" for head in heads]
     figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.03, vertical_spacing=0.12)
     shown = np.where(kept, np.abs(priors), np.nan)
+    ends = value_range(shown)
     for place in range(len(heads)):
-        figure.add_trace(
-            _map(shown[place], float(np.nanmax(np.abs(priors))), theme), place // columns + 1, place % columns + 1
-        )
-    return _laid_out(figure, theme, 90 + 210 * rows)
+        figure.add_trace(_map(shown[place], ends, theme), place // columns + 1, place % columns + 1)
+    return _laid_out(figure, theme, 50 + 190 * rows)
 
 
 def image_maps(strength: NDArray[np.float32], heads: Sequence[int], theme: str) -> go.Figure | None:
@@ -54,9 +53,46 @@ def image_maps(strength: NDArray[np.float32], heads: Sequence[int], theme: str) 
     columns = min(6, len(heads))
     rows = math.ceil(len(heads) / columns)
     figure = make_subplots(rows, columns, subplot_titles=[f"head {head}" for head in heads], horizontal_spacing=0.02)
+    ends = value_range(strength[:, 1:])
     for place, image in enumerate(images):
-        figure.add_trace(_map(image, float(strength.max()), theme), place // columns + 1, place % columns + 1)
-    return _laid_out(figure, theme, 60 + 150 * rows)
+        figure.add_trace(_map(image, ends, theme), place // columns + 1, place % columns + 1)
+    return _laid_out(figure, theme, 40 + 125 * rows)
+
+
+def value_range(values: NDArray[np.float32]) -> tuple[float, float]:
+    """From which value to which the colours go: all but the outermost hundredths, so that small differences show."""
+    there = values[~np.isnan(values)]
+    if not there.size:
+        return 0.0, 1.0
+    low, high = (float(end) for end in np.quantile(there, (0.01, 0.99)))
+    return (low, high) if high > low else (0.0, max(high, 1e-6))
+
+
+def key_figure(keys: NDArray[np.bool_], heads: Sequence[int], theme: str) -> go.Figure:
+    """Which keys are left to which head: a row a head, a column a position."""
+    colours = VARIABLES[theme]
+    figure = go.Figure(
+        go.Heatmap(
+            z=keys.astype(int),
+            y=[f"head {head}" for head in heads],
+            zmin=0,
+            zmax=1,
+            xgap=1,
+            ygap=1,
+            colorscale=[
+                [0, colours["empty"]],
+                [0.5, colours["empty"]],
+                [0.5, colours["primary"]],
+                [1, colours["primary"]],
+            ],
+            showscale=False,
+            hovertemplate="%{y}, key %{x}: %{z}<extra></extra>",
+        )
+    )
+    base_layout(figure, theme, 90 + 22 * len(heads))
+    figure.update_xaxes(title="Position of the key", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False)
+    return figure
 
 
 def histogram_figure(counts: Mapping[str, Sequence[int]], theme: str) -> go.Figure:
@@ -71,7 +107,8 @@ def histogram_figure(counts: Mapping[str, Sequence[int]], theme: str) -> go.Figu
             name=layer,
             line={"color": SERIES[theme][number % 4], "width": 2, "dash": ("solid", "dash", "dot")[number // 4 % 3]},
         )
-    base_layout(figure, theme, 320)
+    base_layout(figure, theme, 340)
+    figure.update_layout(legend={"y": -0.45})
     figure.update_xaxes(title="Prior, in units of where it began", showgrid=False)
     figure.update_yaxes(title="Share of priors, %")
     return figure
@@ -103,6 +140,35 @@ def stages_figure(results: Sequence[Run], theme: str) -> go.Figure:
     return figure
 
 
+def diversity_figure(spread: Mapping[str, Mapping[str, float]], theme: str) -> go.Figure:
+    """How different the heads of every layer are, a line a stage."""
+    figure = go.Figure()
+    layers = list(spread["dense"])
+    alone = len({layer.partition(".")[0] for layer in layers}) == 1
+    for number, (stage, name) in enumerate(STAGES.items()):
+        figure.add_scatter(
+            x=[layer.partition(".")[2] if alone else layer for layer in layers],
+            y=[100 * spread[stage][layer] for layer in layers],
+            mode="lines+markers",
+            name=name,
+            line={"color": SERIES[theme][number % 4], "width": 3, "dash": ("solid", "dash", "dot", "dashdot")[number]},
+            marker={"symbol": ("circle", "square", "diamond", "triangle-up")[number], "size": 8, "opacity": 1},
+        )
+    base_layout(figure, theme, 320)
+    figure.update_xaxes(title="Layer", type="category", showgrid=False)
+    figure.update_yaxes(title="Attention not shared, %", rangemode="tozero")
+    return figure
+
+
+def diversity_title(spread: Mapping[str, Mapping[str, float]]) -> str:
+    """Whether heads differ more or less in the end than before, from the numbers drawn."""
+    before, after = (100 * sum(spread[stage].values()) / len(spread[stage]) for stage in ("dense", "tuned"))
+    change = f"{before:.0f} % of their attention before, {after:.0f} % in the end"
+    if round(before) == round(after):
+        return f"Heads differ as much as before: {change}"
+    return f"Heads differ {'more' if after > before else 'less'} than before: {change}"
+
+
 def ratio_figure(
     lengths: Sequence[int], curves: Mapping[str, Sequence[float]], here: int | None, theme: str
 ) -> go.Figure:
@@ -119,17 +185,17 @@ def ratio_figure(
     if here is not None:
         figure.add_vline(x=here, line={"color": VARIABLES[theme]["amber"], "width": 2})
     base_layout(figure, theme, 280)
-    figure.update_xaxes(title="Tokens in the sequence", type="log", showgrid=False)
+    figure.update_xaxes(title="Tokens in the sequence", type="log", tickvals=list(lengths)[::2], showgrid=False)
     figure.update_yaxes(title="Left of an attention layer, %", range=[0, 105])
     return figure
 
 
-def _map(values: NDArray[np.float32] | None, most: float, theme: str) -> go.Heatmap:
+def _map(values: NDArray[np.float32] | None, ends: tuple[float, float], theme: str) -> go.Heatmap:
     steps = IMPORTANCE[theme]
     return go.Heatmap(
         z=values,
-        zmin=0,
-        zmax=most,
+        zmin=ends[0],
+        zmax=ends[1],
         colorscale=[[place / (len(steps) - 1), colour] for place, colour in enumerate(steps)],
         showscale=False,
         hovertemplate="query %{y}, key %{x}: %{z:.3f}<extra></extra>",
@@ -140,6 +206,10 @@ def _laid_out(figure: go.Figure, theme: str, height: int) -> go.Figure:
     base_layout(figure, theme, height)
     figure.update_layout(margin={"t": 28})
     figure.update_annotations(font={"size": 13, "color": VARIABLES[theme]["second"]})
-    figure.update_xaxes(showticklabels=False, showgrid=False)
-    figure.update_yaxes(showticklabels=False, showgrid=False, autorange="reversed")
+    figure.update_xaxes(showticklabels=False, showgrid=False, showline=False, ticks="", constrain="domain")
+    figure.update_yaxes(showticklabels=False, showgrid=False, ticks="", autorange="reversed", constrain="domain")
+    for place, trace in enumerate(figure.data, start=1):
+        axis = "" if place == 1 else str(place)
+        if len(trace.z) > 1:  # a map of queries and keys, or of patches, is square; one row of keys is not
+            figure.update_layout({f"yaxis{axis}": {"scaleanchor": f"x{axis}"}})
     return figure

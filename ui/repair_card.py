@@ -30,7 +30,8 @@ def show_repair(lab: Lab) -> None:
         st.session_state[WANTED] = wanted
     if st.session_state.get(WANTED) != wanted:
         st.caption(
-            "It trains on calibration, stops by development and reports on test; the model itself stays as it is."
+            "It learns from training examples, fresh ones where the task makes them, stops by development and reports "
+            "on test; the model itself stays as it is."
         )
         return
     run = answered(wanted)

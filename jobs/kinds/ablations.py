@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 
 if TYPE_CHECKING:
     from jobs.calibration import Calibration
-    from pruning.ablations import Effect, Judges
+    from jobs.cluster import Alone, Keep
+    from pruning.ablations import Cache, Effect, Judges
     from pruning.evaluation import Evaluator
     from pruning.point import Point
-    from tasks.task import Task
+    from tasks.chosen import LeftOut
 
 DECIDED, REPORTED = "development", "test"
+EFFECT, POINT = "effect", "point"
 
 
 @register
@@ -56,18 +59,20 @@ class AblationsRun(Kind):
     def steps(self, bench: Bench) -> Steps:
         """One step an effect or a point."""
         from jobs.calibration import Calibration
+        from jobs.cluster import helped
         from models.fingerprint import fingerprint
-        from tasks.chosen import chosen_task
 
-        head_model = bench.load(self.model)
-        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
-        judges = self._judges(head_model, task)
+        judges, broken = self._judges(bench)
+        task, mark = judges.development.task, fingerprint(self.model)
         calibration = Calibration(
-            head_model, task, self.n_scoring, bench.folder.parent, fingerprint(self.model), self.method, self.options
+            judges.head_model, task, self.n_scoring, bench.folder.parent, mark, self.method, self.options
         )
-        tables = yield from _tables(calibration, judges, bench.points, self._n_points(calibration))
+        known = _Known.of(calibration, judges.development)
         done = [point for point in bench.points if "bank" in point]
-        curves = yield from self._curves(calibration, judges.development, done, len(tables))
+        with helped(self, bench, lambda: self._wanted(calibration, judges, known)) as others:
+            known = known.shared(others)
+            tables = yield from _tables(judges, known.effects, bench.points, self._n_points(calibration))
+            curves = yield from self._curves(calibration, known, done, len(tables))
         return {
             "task": task.title,
             "metric": task.metrics[0].name,
@@ -78,14 +83,45 @@ class AblationsRun(Kind):
             "skipped": [str(row) for row in broken[:20]],
         }
 
-    def _judges(self, head_model: Any, task: Task) -> Judges:
+    def hand(self, bench: Bench) -> Callable[[str], dict[str, Any]]:
+        """A part is an effect or a point, the mark of what judges, and a mask."""
+        from pruning.ablations import change
+        from pruning.mask import HeadMask
+
+        judges, _ = self._judges(bench)
+        by_mark = {judge.mark: judge for judge in _named(judges).values()}
+
+        def found(part: str) -> dict[str, Any]:
+            what, mark, spelt = part.split(" ", 2)
+            if mark not in by_mark:
+                raise ValueError(f"other examples on a node than {mark}")
+            mask = HeadMask.of(judges.head_model.grid, spelt)
+            return change(by_mark[mark], mask) if what == EFFECT else by_mark[mark].point(mask).to_json()
+
+        return found
+
+    def _wanted(self, calibration: Calibration, judges: Judges, known: _Known) -> dict[str, Keep]:
+        """What a cluster can do ahead: effects first, as they come first."""
+        from pruning import ablations, sweep
+
+        effects = [f"{judge.mark} {mask}" for judge, mask in ablations.masks_ahead(judges)]
+        plans = self._plans(calibration).values()
+        points = dict.fromkeys(str(mask) for plan, subject in plans for mask in sweep.masks_ahead(subject, plan))
+        parts: dict[str, Keep] = {}
+        for prefix, cache, keys in ((EFFECT, known.effects, effects), (known.point, known.points, points)):
+            parts |= {f"{prefix} {key}": partial(cache.__setitem__, key) for key in keys if key not in cache}
+        return parts
+
+    def _judges(self, bench: Bench) -> tuple[Judges, LeftOut]:
         from pruning.ablations import Judges
         from pruning.evaluation import Evaluator
         from tasks.chosen import chosen_task
 
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
         second = chosen_task(head_model, self.second)[0] if self.second else task
         tests = [Evaluator.of(head_model, one, REPORTED, self.n) for one in (task, second)]
-        return Judges(Evaluator.of(head_model, task, DECIDED, self.n), *tests)
+        return Judges(Evaluator.of(head_model, task, DECIDED, self.n), *tests), broken
 
     def _plans(self, calibration: Calibration) -> dict[str, tuple[Any, Any]]:
         """For every bank what is swept of what."""
@@ -102,19 +138,17 @@ class AblationsRun(Kind):
         return sum(1 + (1 + self.seeds) * (len(plan.counts(subject)) - 1) for plan, subject in plans)
 
     def _curves(
-        self, calibration: Calibration, evaluator: Evaluator, have: list[dict[str, Any]], n_before: int
+        self, calibration: Calibration, known: _Known, have: list[dict[str, Any]], n_before: int
     ) -> Generator[Step, None, dict[str, Any]]:
         """The curves of all banks, one after the other."""
-        from jobs.measured import Measured
         from pruning.point import Point
         from pruning.sweep import sweep
 
-        cache = Measured(calibration.folder, calibration.fingerprint, evaluator.mark, "point")
         total, done = n_before + self._n_points(calibration), n_before + len(have)
         curves = {}
         for bank, (plan, subject) in self._plans(calibration).items():
             points = [Point.from_json(point) for point in have if point["bank"] == bank]
-            for progress in sweep(evaluator, subject, plan, cache, tuple(points)):
+            for progress in sweep(known.evaluator, subject, plan, known.points, tuple(points)):
                 if progress.point is not None:
                     points.append(progress.point)
                     done += 1
@@ -123,15 +157,44 @@ class AblationsRun(Kind):
         return curves
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What was measured before, of effects by what judges and mask, and of points on development by mask."""
+
+    evaluator: Evaluator
+    effects: Cache
+    points: Cache
+
+    @classmethod
+    def of(cls, calibration: Calibration, evaluator: Evaluator) -> _Known:
+        from jobs.measured import Measured
+
+        folder, model = calibration.folder, calibration.fingerprint
+        return cls(evaluator, Measured(folder, model, EFFECT), Measured(folder, model, evaluator.mark, POINT))
+
+    @property
+    def point(self) -> str:
+        """What the parts that are points begin with."""
+        return f"{POINT} {self.evaluator.mark}"
+
+    def shared(self, others: Alone) -> _Known:
+        """The same, waiting for what others are at."""
+        from jobs.cluster import Shared
+
+        return _Known(
+            self.evaluator,
+            Shared(self.effects, others, f"{EFFECT} "),
+            Shared(self.points, others, f"{self.point} "),
+        )
+
+
 def _tables(
-    calibration: Calibration, judges: Judges, stored: list[dict[str, Any]], n_after: int
+    judges: Judges, cache: Cache, stored: list[dict[str, Any]], n_after: int
 ) -> Generator[Step, None, list[Effect]]:
-    from jobs.measured import Measured
     from pruning.ablations import Effect, effects
 
     found = [Effect.from_json(point) for point in stored if "table" in point]
     yield Step(len(stored), judges.total + n_after)
-    cache = Measured(calibration.folder, calibration.fingerprint, "effect")
     for effect in effects(judges, cache, tuple(found)):
         found.append(effect)
         yield Step(len(found), judges.total + n_after, effect.to_json())

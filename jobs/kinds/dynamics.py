@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class DynamicsRun(Kind):
-    """A point a checkpoint: the score of every head and its pruning curve. `model` is the last of the checkpoints.
+    """A point a checkpoint: the score of every head and its pruning curve. `model` says what they are judged by.
 
     `checkpoints` are folders or hub ids in the order of the training.
     """
@@ -28,11 +28,18 @@ class DynamicsRun(Kind):
     columns: dict[str, str] = field(default_factory=dict)
 
     key = "dynamics"
+    command_name = "dynamics"
 
     @property
     def title(self) -> str:
         """The last checkpoint, and how many there are."""
         return f"Dynamics of {self.model}: {len(self.checkpoints)} checkpoints"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The checkpoints come after the model."""
+        given = super().arguments
+        return {"": given.pop("checkpoints")} | given
 
     def steps(self, bench: Bench) -> Steps:
         """A step wherever the work can be left."""

@@ -28,7 +28,7 @@ JUDGEMENTS = 10
 @register
 @dataclass(frozen=True)
 class FiakRun(Kind):
-    """FiAK: priors trained with the model on calibration, scores or keys pruned by them, and the rest fine-tuned.
+    """FiAK: priors trained with the model on training examples, scores or keys pruned by them, and the rest fine-tuned.
 
     `scores` and `keys` are fractions, `prior` is pair or key, `shared` head or layer, `by` prior or random (the
     control), `among` layer or query, `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first.
@@ -56,6 +56,8 @@ class FiakRun(Kind):
     columns: dict[str, str] = field(default_factory=dict)
 
     key = "fiak"
+    edition = 2
+    movable = True
     command_name = "fiak"
 
     @property
@@ -105,21 +107,22 @@ class FiakRun(Kind):
     def _course(self, bench: Bench, head_model: HeadModel, task: Task) -> Course:
         """The course at its start, or where the last checkpoint left it."""
         from pruning.fiak.course import Course
-        from pruning.finetune import read_state
+        from pruning.finetune import kept_state
         from pruning.mask import HeadMask
         from pruning.surgery import without_heads
 
         plan = self._plan()
         mask = HeadMask.of(head_model.grid, self.mask)
         course = Course(without_heads(head_model, mask) if mask else head_model, task, plan)
-        if (bench.folder / CHECKPOINT).exists():
-            course.load(read_state(bench.folder / CHECKPOINT))
+        state = kept_state(bench.folder / CHECKPOINT, bench.say)
+        if state is not None:
+            course.load(state)
         return course
 
     def _plan(self) -> Plan:
         from pruning.fiak.chosen import Choice
         from pruning.fiak.course import Plan
-        from pruning.finetune import Settings
+        from pruning.settings import Settings
 
         choice = Choice(self.scores, self.keys, self.prior, self.shared, self.by, self.among)
         priors, tuning = (
@@ -149,6 +152,9 @@ def _result(course: Course, folder: Path) -> dict[str, Any]:
     saved = savings(course.dense, pruned, course.layers, course.kept)
     return {
         "task": task.title,
+        "task_key": task.key,
+        "split": "training" if task.fresh else "calibration",
+        "n": course.training.rounds.n_seen(course.plan.priors.steps),
         "metric": task.metrics[0].name,
         "higher_is_better": task.higher_is_better,
         "measured": course.measured,

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 MODEL = "model"
 CHECKPOINT = "checkpoint.pt"
 SECONDS_BETWEEN_CHECKPOINTS = 20.0
-STARTS = {"plain": "as the heads leave it", "rescaled": "with the heads that stay rescaled by least squares"}
+STARTS = {
+    "plain": "as the heads leave it",
+    "rescaled": "with the heads that stay rescaled by least squares",
+    "scratch": "with new weights, as a control",
+}
 N_REPAIR = 128
 """Examples that scales are made from."""
 
@@ -26,7 +30,7 @@ N_REPAIR = 128
 @register
 @dataclass(frozen=True)
 class FinetuneRun(Kind):
-    """The model without the masked heads, trained on calibration, stopped by development and reported on test.
+    """The model without the masked heads, trained on training examples, stopped by development and reported on test.
 
     The points tell loss, rate and metric on the way; the result is a folder beside them that loads as a model.
     """
@@ -39,6 +43,8 @@ class FinetuneRun(Kind):
     training: dict[str, Any] = field(default_factory=dict)
 
     key = "finetune"
+    edition = 2
+    movable = True
 
     @property
     def title(self) -> str:
@@ -93,8 +99,10 @@ class FinetuneRun(Kind):
 
     def _tuning(self, bench: Bench, head_model: HeadModel, task: Task, mask: HeadMask) -> FineTuning:
         """The training at its start, or where the last checkpoint left it."""
-        from pruning.finetune import FineTuning, Settings, read_state
+        from pruning.finetune import FineTuning, kept_state
         from pruning.rescaling import folded, repair
+        from pruning.scratch import reinitialised
+        from pruning.settings import Settings
         from pruning.surgery import without_heads
 
         if self.start not in STARTS:
@@ -104,10 +112,11 @@ class FinetuneRun(Kind):
         except TypeError as error:
             known = ", ".join(Settings.__dataclass_fields__)
             raise ValueError(f"training settings {', '.join(self.training)}; known are {known}") from error
-        checkpoint = bench.folder / CHECKPOINT
-        if self.start == "plain" or checkpoint.exists():
-            smaller = without_heads(head_model, mask)
-        else:
+        state = kept_state(bench.folder / CHECKPOINT, bench.say)
+        smaller = without_heads(head_model, mask)
+        if self.start == "scratch":
+            smaller = reinitialised(smaller, settings.seed)
+        elif self.start == "rescaled" and state is None:
             bench.say("rescaling the heads that stay")
             fits = repair(head_model, task, mask, N_REPAIR)
             while True:
@@ -117,8 +126,8 @@ class FinetuneRun(Kind):
                     smaller = folded(head_model, mask, end.value)
                     break
         tuning = FineTuning(smaller, task, settings)
-        if checkpoint.exists():
-            tuning.load(read_state(checkpoint))
+        if state is not None:
+            tuning.load(state)
         return tuning
 
 

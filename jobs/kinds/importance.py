@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 from jobs.learned_scores import SOURCES, newest, result_of
 from jobs.run import LONG, SHORT, Run
 from models.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from analysis.importance.method import Method, Portion
+    from models.head_model import HeadModel
+    from tasks.batching import Batch
+    from tasks.chosen import LeftOut
+    from tasks.task import Task
 
 SHORT_UP_TO = 256
 """Examples that a short run may have."""
@@ -64,30 +73,34 @@ class ImportanceRun(Kind):
 
     def steps(self, bench: Bench) -> Steps:
         """One step a batch; the numbers of batches that are there already are not computed again."""
-        import numpy as np
-
-        from analysis.importance.method import Portion, combined, method_of, portions
+        from analysis.importance.method import balance_of, combined
         from analysis.importance.stability import stability
-        from tasks.chosen import chosen_task
+        from jobs.cluster import Keep, helped
 
         head_model = bench.load(self.model)
         if self.method in SOURCES and self.options.get("run"):
             heads, gone = [str(head) for head in head_model.grid], {str(head) for head in head_model.removed}
             return result_of(bench.folder.parent, self.options["run"], self.method, heads, gone)
-        method = method_of(self.method)(**self.options)
-        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
-        batches = list(task.batches(head_model, self.split, self.n))
+        method, task, batches, broken = self._asked(head_model)
         total = sum(len(batch) for batch in batches)
-        found = [
-            Portion(tuple(point["indices"]), np.array(point["values"]), np.array(point["weights"]))
-            for point in bench.points
-        ]
+        found = [_portion(point) for point in bench.points]
         seen = sum(len(portion.indices) for portion in found)
         yield Step(seen, total)
-        for portion in portions(method, head_model, task, batches[len(found) :]):
-            found.append(portion)
-            seen += len(portion.indices)
-            yield Step(seen, total, _point(portion))
+        sent: dict[str, dict[str, Any]] = {}
+        numbers = [str(number) for number in range(len(found), len(batches))]
+
+        def wanted() -> dict[str, Keep]:
+            return {number: partial(sent.__setitem__, number) for number in numbers} if self.lane == LONG else {}
+
+        with helped(self, bench, wanted) as others:
+            for number in numbers:
+                while others.at_work(number):
+                    yield Step(seen, total)
+                batch = batches[int(number)]
+                point = sent.pop(number, None) or _scored(method, head_model, task, batch)
+                found.append(_portion(point))
+                seen += len(batch)
+                yield Step(seen, total, point)
         scores = combined(method, head_model.grid, found)
         firm = stability(method, head_model.grid, found) if scores.n > 1 else None
         return {
@@ -95,15 +108,40 @@ class ImportanceRun(Kind):
             "task": task.title,
             "split": self.split,
             **scores.to_json(),
-            "balance": method.balance(head_model, task, batches[0], found[0]),
+            "balance": balance_of(method, head_model, task, batches[0], found[0]),
             "stability": None if firm is None else asdict(firm),
             "skipped": [str(row) for row in broken[:20]],
         }
 
+    def hand(self, bench: Bench) -> Callable[[str], dict[str, Any]]:
+        """A part is the number of a batch; what is found is its point."""
+        head_model = bench.load(self.model)
+        method, task, batches, _ = self._asked(head_model)
+        return lambda part: _scored(method, head_model, task, batches[int(part)])
 
-def _point(portion: Any) -> dict[str, Any]:
+    def _asked(self, head_model: HeadModel) -> tuple[Method, Task, list[Batch], LeftOut]:
+        from analysis.importance.method import method_of
+        from tasks.chosen import chosen_task
+
+        method = method_of(self.method)(**self.options)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        return method, task, list(task.batches(head_model, self.split, self.n)), broken
+
+
+def _scored(method: Method, head_model: HeadModel, task: Task, batch: Batch) -> dict[str, Any]:
+    from analysis.importance.method import portions
+
+    (portion,) = portions(method, head_model, task, [batch])
     return {
         "indices": list(portion.indices),
         "values": portion.values.tolist(),
         "weights": portion.weights.tolist(),
     }
+
+
+def _portion(point: dict[str, Any]) -> Portion:
+    import numpy as np
+
+    from analysis.importance.method import Portion
+
+    return Portion(tuple(point["indices"]), np.array(point["values"]), np.array(point["weights"]))

@@ -27,10 +27,11 @@ N_JUDGED = 4
 @register
 @dataclass(frozen=True)
 class LearnRun(Kind):
-    """Gates that are trained on calibration, the smaller model that comes of them, both reported with intervals.
+    """Gates that are trained on training examples, the smaller model that comes of them, both reported with intervals.
 
     `gates` is the key of a scheme and `settings` are its options; `banks` names those whose heads have gates, all if
-    none is named; `weights` are trained along or frozen. `training` are further fields of `pruning.finetune.Settings`.
+    none is named; `weights` are trained along or frozen. `training` are further fields of `pruning.settings.Settings`.
+    It is reported on the first `n` examples of development and test, by default all of them.
     The points are the records of the run, gates among them; the result is a folder beside them that loads as a model.
     """
 
@@ -41,12 +42,15 @@ class LearnRun(Kind):
     n_steps: int = 400
     finetune: int = 100
     seed: int = 0
+    n: int | None = None
     training: dict[str, Any] = field(default_factory=dict)
     task: str = ""
     data: str = ""
     columns: dict[str, str] = field(default_factory=dict)
 
     key = "learn"
+    edition = 2
+    movable = True
     command_name = "learn"
 
     @property
@@ -65,13 +69,13 @@ class LearnRun(Kind):
     def arguments(self) -> dict[str, Any]:
         """Some go by other names there."""
         given = super().arguments
-        settings = given.pop("settings")
+        settings, n_steps = given.pop("settings"), given.pop("n_steps")
         keep = {"keep": settings.pop("keep")} if "keep" in settings else {}
-        return given | keep | {"steps": given.pop("n_steps"), "setting": settings}
+        return given | keep | {"steps": n_steps, "setting": settings}
 
     def steps(self, bench: Bench) -> Steps:
         """A step a training step, from the last checkpoint on; what was told already is not told again."""
-        from pruning.finetune import read_state
+        from pruning.finetune import kept_state
         from pruning.gates.learning import Learning
         from tasks.chosen import chosen_task
 
@@ -79,17 +83,19 @@ class LearnRun(Kind):
         head_model = bench.load(self.model)
         task, broken = chosen_task(head_model, self.task, self.data, self.columns)
         learning = Learning(head_model, task, plan)
-        if (bench.folder / CHECKPOINT).exists():
-            learning.load(read_state(bench.folder / CHECKPOINT))
+        state = kept_state(bench.folder / CHECKPOINT, bench.say)
+        if state is not None:
+            learning.load(state)
         yield from _followed(learning, bench)
         bench.say("reporting on development and test")
         learned = learning.learned()
         _write(learned, bench)
-        report = yield from _reported(head_model, learned, task, learning.total)
+        report = yield from _reported(head_model, learned, task, learning.total, self.n)
         (bench.folder / CHECKPOINT).unlink()
         return {
             "scheme": self.gates,
-            "n": len({row.index for row in learning.training.rows}),
+            "split": "training" if task.fresh else "calibration",
+            "n": learning.training.rounds.n_seen(self.n_steps),
             "task": task.title,
             "task_key": task.key,
             "metric": task.metrics[0].name,
@@ -110,9 +116,9 @@ class LearnRun(Kind):
 
     def plan(self) -> Plan:
         """What is learned and how; a ValueError in one sentence if that cannot be."""
-        from pruning.finetune import Settings
         from pruning.gates.scheme import scheme_with
         from pruning.gates.training import Plan
+        from pruning.settings import Settings
 
         known = [name for name in Settings.__dataclass_fields__ if name not in ("steps", "seed")]
         unknown = [name for name in self.training if name not in known]
@@ -156,17 +162,20 @@ def _write(learned: Learned, bench: Bench) -> None:
     save_pruned(learned.smaller, bench.folder / MODEL)
 
 
-def _reported(head_model: HeadModel, learned: Learned, task: Task, trained: int) -> Steps:
-    """The headline metric on both splits, a step each.
+def _reported(head_model: HeadModel, learned: Learned, task: Task, trained: int, n: int | None) -> Steps:
+    """The headline metric on the first n examples of both splits, a step each.
 
     `before` is the model as it was given, `mask_alone` the same without the heads, `masked` the model as its weights
     are after the training of the gates, without the heads, and `after` the smaller one in the end.
     """
+    from models.gating import gated
+
     found: dict[str, Any] = {}
     for number, split in enumerate(REPORTED):
         outcomes: dict[str, Outcomes] = {}
         for name, model, gates in _judged(head_model, learned):
-            outcomes[name] = _outcomes(model, gates, task, split)
+            with gated(model, gates):
+                outcomes[name] = task.outcomes(model, split, n)
             yield Step(trained + number * N_JUDGED + len(outcomes), trained + N_JUDGED * len(REPORTED))
         estimates = {name: asdict(task.metrics[0].estimate(one)) for name, one in outcomes.items()}
         found[split] = estimates | {"change": asdict(task.compare(outcomes["before"], outcomes["after"]))}
@@ -184,10 +193,3 @@ def _judged(head_model: HeadModel, learned: Learned) -> list[tuple[str, HeadMode
         ("masked", learned.masked, gates),
         ("after", learned.smaller, nothing),
     ]
-
-
-def _outcomes(model: HeadModel, gates: Any, task: Task, split: str) -> Outcomes:
-    from models.gating import gated
-
-    with gated(model, gates):
-        return task.outcomes(model, split)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
+
+if TYPE_CHECKING:
+    from pruning.evaluation import Evaluator
+    from tasks.chosen import LeftOut
 
 
 @register
@@ -50,28 +56,33 @@ class SweepRun(Kind):
     def steps(self, bench: Bench) -> Steps:
         """One step a point, and one wherever the search for the next can be left."""
         from jobs.calibration import Calibration
+        from jobs.cluster import Keep, Shared, helped
         from jobs.measured import Measured
         from models.fingerprint import fingerprint
-        from pruning.evaluation import Evaluator
         from pruning.point import Point, first_worse
         from pruning.strategies.strategy import strategy_with
-        from pruning.sweep import Sweep, removal_order, sweep
-        from tasks.chosen import chosen_task
+        from pruning.sweep import Sweep, masks_ahead, removal_order, sweep
 
         plan = Sweep(strategy_with(self.strategy, self.settings), self.step, self.seeds)
-        head_model = bench.load(self.model)
-        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
-        evaluator = Evaluator.of(head_model, task, self.split, self.n)
+        evaluator, broken = self._judge(bench)
+        head_model, task = evaluator.head_model, evaluator.task
         folder, mark = bench.folder.parent, fingerprint(self.model)
         calibration = Calibration(head_model, task, self.n_scoring, folder, mark, self.method, self.options)
         subject = calibration.subject(plan.strategy, self.banks)
         points = [Point.from_json(point) for point in bench.points]
         cache = Measured(folder, mark, evaluator.mark, "point")
-        for progress in sweep(evaluator, subject, plan, cache, tuple(points)):
-            if progress.point is not None:
-                points.append(progress.point)
-            record = None if progress.point is None else progress.point.to_json()
-            yield Step(progress.done, progress.total, record)
+        prefix = f"{evaluator.mark} "
+
+        def wanted() -> dict[str, Keep]:
+            masks = [mask for mask in map(str, masks_ahead(subject, plan)) if mask not in cache]
+            return {prefix + mask: partial(cache.__setitem__, mask) for mask in masks}
+
+        with helped(self, bench, wanted) as others:
+            for progress in sweep(evaluator, subject, plan, Shared(cache, others, prefix), tuple(points)):
+                if progress.point is not None:
+                    points.append(progress.point)
+                record = None if progress.point is None else progress.point.to_json()
+                yield Step(progress.done, progress.total, record)
         worse = first_worse(points)
         order = removal_order(head_model.grid, plan.strategy, subject, points)
         return {
@@ -88,3 +99,25 @@ class SweepRun(Kind):
             ],
             "skipped": [str(row) for row in broken[:20]],
         }
+
+    def hand(self, bench: Bench) -> Callable[[str], dict[str, Any]]:
+        """A part is the mark of what judges, and a mask; what is found is its point."""
+        from pruning.mask import HeadMask
+
+        evaluator, _ = self._judge(bench)
+
+        def point(part: str) -> dict[str, Any]:
+            mark, _, mask = part.partition(" ")
+            if mark != evaluator.mark:
+                raise ValueError(f"other examples on a node than {mark}")
+            return evaluator.point(HeadMask.of(evaluator.head_model.grid, mask)).to_json()
+
+        return point
+
+    def _judge(self, bench: Bench) -> tuple[Evaluator, LeftOut]:
+        from pruning.evaluation import Evaluator
+        from tasks.chosen import chosen_task
+
+        head_model = bench.load(self.model)
+        task, broken = chosen_task(head_model, self.task, self.data, self.columns)
+        return Evaluator.of(head_model, task, self.split, self.n), broken

@@ -17,7 +17,8 @@ from pruning.fiak.priors import priors_of, with_priors
 from pruning.fiak.pruned import masked, without_scores
 from pruning.fiak.selection import KeptLayer
 from pruning.fiak.summary import histograms
-from pruning.finetune import FineTuning, Progress, Settings, trainable_copy
+from pruning.finetune import FineTuning, Progress, trainable_copy
+from pruning.settings import Settings
 from tasks.batching import collated
 from tasks.choices import kind_of
 from tasks.encoding import longest_text
@@ -71,7 +72,7 @@ class Moment:
 class Course:
     """Algorithms 1, 2 and 3: which of them it is says `plan.choice`.
 
-    1. Every score gets a prior. 2. Model and priors are trained together on calibration examples. 3. Scores, or keys,
+    1. Every score gets a prior. 2. Model and priors are trained together on training examples. 3. Scores, or keys,
     of the smallest priors go. 4. The remaining priors are set to one, and what is left is fine-tuned. `load(state())`
     goes on as if nothing had happened. The model that was given stays as it is.
     """
@@ -82,7 +83,8 @@ class Course:
         length = plan.length or longest_example(head_model, task)
         self.layers: tuple[PriorLayer, ...] = prior_layers(self.dense, length)
         starting = with_priors(self.dense, self.layers, plan.choice.prior, plan.form)
-        self.training = FineTuning(starting, task, replace(plan.priors, patience=NEVER))
+        self.longest = length or 0
+        self.training = FineTuning(starting, task, replace(plan.priors, patience=NEVER, longest=self.longest))
         self.tuning: FineTuning | None = None
         self.priors: dict[str, Tensor] = {}
         self.kept: dict[str, KeptLayer] = {}
@@ -172,7 +174,8 @@ class Course:
     def _tuned_from(self, trained: HeadModel) -> FineTuning:
         """Prunes, and begins to fine-tune; the weights are those of the model that is given."""
         self.kept = chosen(self.plan.choice, self.layers, self.priors, self.plan.priors.seed)
-        return FineTuning(without_scores(trained, self.layers, self.kept, self.plan.form), self.task, self.plan.tuning)
+        smaller = without_scores(trained, self.layers, self.kept, self.plan.form)
+        return FineTuning(smaller, self.task, replace(self.plan.tuning, longest=self.longest))
 
     def _measured(self, stage: str, head_model: HeadModel) -> Iterator[None]:
         """The headline metric with its interval and how heads differ, where it was not measured before."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from models.fingerprint import fingerprint
 from models.head_model import HeadModel
-from models.loading import load
+from models.loading import Progress, load
 from pruning.fiak.layers import PriorLayer
 from pruning.fiak.pruned import without_scores
 from pruning.fiak.selection import KeptLayer
@@ -32,8 +33,20 @@ def save_without_scores(
     save_model(pruned, folder / MODEL, old_names=False)
     tensors = {f"{name}.scores": one.scores.contiguous() for name, one in kept.items()}
     tensors |= {f"{name}.keys": one.keys.contiguous() for name, one in kept.items()}
-    about = {"form": form, "layers": json.dumps([asdict(layer) for layer in layers])}
+    weights = fingerprint(str(folder / MODEL))  # so that other weights make this file, and the folder, another one
+    about = {"form": form, "layers": json.dumps([asdict(layer) for layer in layers]), "weights": weights}
     save_file(tensors, folder / KEPT, about)
+
+
+def load_model(
+    name_or_folder: str | Path, device: str = "auto", dtype: str = "auto", progress: Progress = lambda _: None
+) -> HeadModel:
+    """The model of a name, a folder or a hub id, one whose scores were pruned among them."""
+    name = str(name_or_folder).strip()
+    if not _is_pruned(name):
+        return load(name_or_folder, device, dtype, progress)
+    progress("reading what is left of its attention")
+    return replace(load_without_scores(Path(name).expanduser(), device, dtype), name=name)
 
 
 def load_without_scores(folder: Path, device: str = "auto", dtype: str = "auto") -> HeadModel:
@@ -51,6 +64,13 @@ def load_without_scores(folder: Path, device: str = "auto", dtype: str = "auto")
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / KEPT} is broken or was not written by this program") from error
     return without_scores(load(folder / MODEL, device, dtype), layers, kept, about["form"])
+
+
+def _is_pruned(name: str) -> bool:
+    try:
+        return bool(name) and (Path(name).expanduser() / KEPT).is_file()
+    except (OSError, RuntimeError, ValueError):  # no name of a folder at all
+        return False
 
 
 def _layer(record: dict[str, object]) -> PriorLayer:

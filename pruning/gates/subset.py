@@ -27,14 +27,12 @@ def soft_subset(weights: Weights, noise: Float[Tensor, " head"], k: int, tempera
     """
     check_subset(k, len(weights))
     tiny = torch.finfo(weights.dtype).tiny
-    r = weights + noise
-    p = torch.softmax(r / temperature, dim=-1)
-    chosen = p
+    scaled = (weights + noise) / temperature  # r / t all along: every operation counts, as there are K rounds of them
+    chosen = [torch.softmax(scaled, dim=-1)]
     for _ in range(k - 1):
-        r = r + torch.log((1 - p).clamp(min=tiny))
-        p = torch.softmax(r / temperature, dim=-1)
-        chosen = chosen + p
-    return chosen
+        scaled = torch.add(scaled, torch.log((1 - chosen[-1]).clamp(min=tiny)), alpha=1 / temperature)
+        chosen.append(torch.softmax(scaled, dim=-1))
+    return torch.stack(chosen).sum(dim=0)
 
 
 def temperature_at(step: int, cool: int, hot: float, cold: float) -> float:

@@ -15,12 +15,14 @@ from models.devices import in_parts, mixed_precision
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
-from pruning.finetune import LONGEST_GRADIENT, TRAINED_ON, WEIGHT_DECAY, Settings, mixed, trainable_copy
+from pruning.finetune import LONGEST_GRADIENT, TRAINED_ON, WEIGHT_DECAY, trainable_copy
 from pruning.gates.scheme import Clock, Numbers, Scalar, Scheme
 from pruning.mask import HeadMask
+from pruning.rounds import Rounds
+from pruning.settings import Settings
 from pruning.strategies.subject import heads_of
 from tasks.ablating import picked
-from tasks.batching import Batch, EncodedRow, collated
+from tasks.batching import Batch, collated
 from tasks.task import Task
 
 TRAINED, FROZEN = "trained", "frozen"
@@ -124,7 +126,7 @@ class Learner:
 
 
 class GateTraining:
-    """The first part of a run: gates on a copy of a model, trained on calibration examples."""
+    """The first part of a run: gates on a copy of a model, trained on the training examples of a task."""
 
     def __init__(self, head_model: HeadModel, task: Task, plan: Plan) -> None:
         self.head_model = trainable_copy(head_model)
@@ -136,9 +138,8 @@ class GateTraining:
         self.columns = torch.tensor(positions, device=device)
         self.parameters = trained_weights(self.head_model, plan)
         self.optimizer = _adamw(self.parameters) if self.parameters else None
-        self.rows = task.rows(self.head_model, TRAINED_ON, None)
+        self.rounds = Rounds(self.head_model, task, plan.training)
         self.paid = self.losses = torch.zeros((), dtype=self.learner.dtype, device=device)  # since they were last told
-        self._round: tuple[int, list[list[EncodedRow]]] = (-1, [])
 
     @property
     def step(self) -> int:
@@ -148,7 +149,7 @@ class GateTraining:
     def train_step(self) -> None:
         """One step of gates and weights; nothing is read back from the device."""
         training, model = self.plan.training, self.head_model.model
-        batch = collated(self._examples(), self.head_model, TRAINED_ON)
+        batch = collated(self.rounds.at(self.step), self.head_model, TRAINED_ON)
         width = max(value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values())
         drawn = self.learner.draw()
         gates = self._whole(drawn.detach()).requires_grad_()
@@ -216,19 +217,6 @@ class GateTraining:
     def _whole(self, own: Float[Tensor, " own"]) -> Float[Tensor, " head"]:
         """These gates among those of all heads, which are open."""
         return own.new_ones(len(self.head_model.grid)).index_copy(0, self.columns, own)
-
-    def _examples(self) -> list[EncodedRow]:
-        """The rows of this step."""
-        n_batches = len(self._round[1]) or len(self._batches(0))
-        number, place = divmod(self.step, n_batches)
-        return self._batches(number)[place]
-
-    def _batches(self, number: int) -> list[list[EncodedRow]]:
-        """All rows once, in batches of like length, as many in every round."""
-        if self._round[0] != number:
-            budget = self.task.budget(self.head_model)
-            self._round = (number, mixed(self.rows, self.plan.training, budget, number))
-        return self._round[1]
 
 
 def trained_weights(head_model: HeadModel, plan: Plan) -> list[nn.Parameter]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from torch.nn import functional
 from transformers import PreTrainedModel, ViTConfig, ViTForImageClassification, ViTImageProcessorPil
 
 from specimens.recipe import Batch, Recipe, Schedule, register
-from tasks.vision import digit_split
+from tasks.vision import digit_split, moved_at_random
 
 BATCH = 64
 
@@ -68,13 +67,3 @@ class Looker(Recipe):
         logits = model(pixel_values=batch["pixel_values"]).logits
         sums = functional.cross_entropy(logits, batch["labels"], reduction="none")
         return sums, torch.ones_like(sums)
-
-
-def moved_at_random(pixels: Tensor, generator: torch.Generator) -> Tensor:
-    """Each image turned by up to 12 degrees, scaled by up to 12 % and shifted by up to one pixel."""
-    turn, grow, across, down = (torch.rand(4, len(pixels), generator=generator) * 2 - 1).unbind()
-    angle, scale = turn * math.radians(12), 1 + 0.12 * grow
-    cos, sin = scale * angle.cos(), scale * angle.sin()
-    rows = [torch.stack([cos, -sin, across / 4], dim=-1), torch.stack([sin, cos, down / 4], dim=-1)]
-    grid = functional.affine_grid(torch.stack(rows, dim=1), list(pixels.shape), align_corners=False)
-    return functional.grid_sample(pixels + 1, grid, align_corners=False) - 1

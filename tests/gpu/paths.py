@@ -10,8 +10,9 @@ from torch import Tensor
 from analysis.importance.gradient import gate_gradients, token_gradients
 from analysis.importance.wanda import Wanda
 from models.gating import gated
-from pruning.finetune import FineTuning, Settings
+from pruning.finetune import FineTuning
 from pruning.rescaling import Sums, folded
+from pruning.settings import Settings
 from pruning.surgery import without_heads
 from tasks.ablating import open_gates
 from tests.gpu.subjects import Subject

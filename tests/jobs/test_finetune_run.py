@@ -88,9 +88,17 @@ def test_a_rescaled_start_begins_elsewhere(whole: Any, tmp_path: Path) -> None:
     assert run.result["history"][-1]["loss"] != whole[0]["history"][-1]["loss"]
 
 
+def test_new_weights_begin_at_chance(tmp_path: Path) -> None:
+    kind = FinetuneRun("looker", mask=KIND.mask, training=TRAINING | {"steps": 1, "n_judged": None}, start="scratch")
+    run = run_here(Store(tmp_path), kind)
+    assert run.state == DONE, run.message
+    assert run.result is not None
+    assert run.result["history"][0]["value"] < 0.3 < 0.8 < run.result["report"]["pruned"]["value"]
+
+
 def test_bad_settings_are_one_sentence(tmp_path: Path) -> None:
     store = Store(tmp_path)
     run = run_here(store, FinetuneRun("looker", training={"speed": 3}))
     assert (run.state, "training settings speed; known are steps, rate" in run.message) == (FAILED, True)
     run = run_here(store, FinetuneRun("looker", start="magic"))
-    assert run.message == "no start 'magic'; allowed are plain, rescaled"
+    assert run.message == "no start 'magic'; allowed are plain, rescaled, scratch"

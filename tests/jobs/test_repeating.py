@@ -12,10 +12,14 @@ import pytest
 import cli
 from jobs.kind import Kind
 from jobs.kinds.budget import BudgetRun
+from jobs.kinds.dynamics import DynamicsRun
+from jobs.kinds.equal_k import EqualKRun
 from jobs.kinds.evaluation import EvaluationRun
 from jobs.kinds.export import ExportRun
 from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.fiak import FiakRun
 from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.learn import LearnRun
 from jobs.kinds.roles import RolesRun
 from jobs.kinds.speed import SpeedRun
 from jobs.kinds.sweep import SweepRun
@@ -30,6 +34,12 @@ RUNS: list[Kind] = [
     SpeedRun("looker", "encoder.0.1 encoder.2.3", [1, 16], [128]),
     BudgetRun("reader", ["accuracy within 1 point", "at most 40 % of attention parameters"], banks="encoder"),
     RolesRun("reader", data="/tmp/my trees.conllu", n=200),
+    FiakRun("looker", keys=0.2, mask="encoder.0.1 encoder.2.3", steps_priors=30, steps_tuning=40),
+    FiakRun("writer", scores=0.0, keys=0.3, prior="key", shared="layer", by="random", seed=2, n=50, **OWN),
+    LearnRun("looker", gates="dsp", settings={"keep": 9}, n_steps=6, finetune=4, training={"batch": 4}),
+    LearnRun("translator", settings={"penalty": 0.5}, banks="encoder", weights="frozen", seed=1),
+    DynamicsRun("looker", ["/tmp/my run/checkpoint-10", "looker"], n=20, task="digits"),
+    EqualKRun("looker", keeps=[18, 4], ways=["dsp", "scratch"], seeds=[1], n_steps=6, training={"rate": 0.001}),
 ]
 
 

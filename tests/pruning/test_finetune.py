@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from models.head_model import HeadModel
-from pruning.finetune import FineTuning, Progress, Settings, mixed, read_state, save_state, trainable_copy
+from pruning.finetune import FineTuning, Progress, read_state, save_state, trainable_copy
 from pruning.mask import HeadMask
+from pruning.rounds import mixed
+from pruning.settings import Settings
 from pruning.surgery import without_heads
 from tasks.batching import EncodedRow
 from tasks.classification import Classification, LabelledText
@@ -59,10 +61,10 @@ def test_the_loss_that_is_told_is_that_of_the_steps() -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     literal = []
-    original = tuning._examples
+    original = tuning.rounds.at
 
-    def watched() -> list[EncodedRow]:
-        rows = original()
+    def watched(step: int) -> list[EncodedRow]:
+        rows = original(step)
         from tasks.batching import collated
 
         with torch.no_grad():
@@ -70,7 +72,7 @@ def test_the_loss_that_is_told_is_that_of_the_steps() -> None:
             literal.append(float(judge().losses(tuning.head_model, batch).mean()))
         return rows
 
-    tuning._examples = watched  # type: ignore[method-assign]
+    tuning.rounds.at = watched  # type: ignore[method-assign]
     told = {progress.step: progress.loss for progress in tuning.steps()}
     assert told == {0: None, 1: None, 2: pytest.approx(sum(literal[:2]) / 2), 3: pytest.approx(literal[2])}
 
@@ -116,7 +118,7 @@ def test_rounds_follow_each_other_and_each_has_every_row_in_an_order_of_its_own(
         rounds.append([])
         for place in range(4):  # 14 rows, 4 at a time
             tuning.step = 4 * number + place
-            rounds[-1] += [row.index for row in tuning._examples()]
+            rounds[-1] += [row.index for row in tuning.rounds.at(tuning.step)]
     assert all(sorted(one) == list(range(14)) for one in rounds)
     assert rounds[0] != rounds[1] != rounds[2]
 
@@ -197,10 +199,10 @@ def test_nothing_but_calibration_is_trained_on_and_test_is_never_seen() -> None:
     task = Classification("own", "Own", Splits(make))
     tuning = FineTuning(smaller(), task, QUICK)
     assert asked == ["calibration"]
-    assert len(tuning.rows) == 14
+    assert tuning.rounds.n_rows == 14
     list(tuning.steps())
     assert set(asked) == {"calibration", "development"}
-    assert asked.count("calibration") == 1
+    assert asked.count("calibration") == 3  # once a round, of which twelve steps have three
 
 
 def test_every_round_sees_every_row_once_in_batches_of_like_length_in_another_order() -> None:

@@ -75,3 +75,27 @@ def test_a_model_without_a_head_is_one_sentence():
     headless = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
     with pytest.raises(ValueError, match="has no output head; no task is known"):
         task_for(headless)
+
+
+@pytest.mark.parametrize("key", GRAMMAR)
+def test_the_grammar_makes_fresh_examples_for_every_round_of_a_training(key, monkeypatch):
+    monkeypatch.setattr(catalog, "ROUND", 5)
+    examples = task(key).examples
+    rounds = [examples.training(seed, number) for seed, number in ((0, 0), (0, 0), (0, 1), (1, 0))]
+    assert rounds[0] == rounds[1]
+    assert [len(one) for one in rounds] == [5] * 4
+    assert not set(rounds[0]) & (set(rounds[2]) | set(rounds[3])) and not set(rounds[2]) & set(rounds[3])
+    assert task(key).fresh
+
+
+def test_fresh_sentences_have_no_combination_that_is_held_out(monkeypatch):
+    asked = []
+    monkeypatch.setattr(catalog, "sentences", lambda _, split: asked.append(split) or iter(()))
+    assert catalog._fresh_translation(0, 0) == ()
+    assert asked == ["train"]
+
+
+def test_natural_sentences_are_trained_on_by_calibration_alone():
+    natural = task("natural-text")
+    assert not natural.fresh
+    assert natural.examples.training(0, 7) == natural.examples.first("calibration")

@@ -78,3 +78,15 @@ def test_other_splits_and_labels_are_refused(looker):
         TASK.outcomes(looker, "train")
     with pytest.raises(ValueError, match=r"the labels of .* are 'LABEL_0', 'LABEL_1'"):
         TASK.outcomes(tiny("vit"), "test")
+
+
+def test_training_sees_all_training_images_moved_otherwise_in_every_round(looker):
+    rounds = [TASK.training_rows(looker, seed, number) for seed, number in ((0, 0), (0, 0), (0, 1), (1, 0))]
+    labels = digit_split("train")[1].tolist()
+    assert all([row.labels for row in rows] == labels for rows in rounds)
+    pixels = [torch.stack([row.inputs["pixel_values"] for row in rows[:20]]) for rows in rounds]
+    assert torch.equal(pixels[0], pixels[1])
+    assert not torch.equal(pixels[0], pixels[2]) and not torch.equal(pixels[0], pixels[3])
+    still = pixel_values(looker, digit_split("train")[0][:20])
+    moves = [float((one - still).abs().mean()) for one in pixels]
+    assert all(0.01 < move < 0.5 for move in moves)

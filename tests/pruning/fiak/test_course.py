@@ -14,7 +14,7 @@ from pruning.fiak.course import PRIORS, TUNING, Course, Plan, longest_example
 from pruning.fiak.diversity import distance
 from pruning.fiak.layers import PriorLayer
 from pruning.fiak.summary import BINS, head_means, histograms
-from pruning.finetune import Settings
+from pruning.settings import Settings
 from tasks.language_modelling import LanguageModelling
 from tasks.task import Splits
 from tests.tasks.tiny import TEXTS, tiny

@@ -10,9 +10,11 @@ import pytest
 import torch
 import transformers as hf
 
+from jobs.model_shelf import ModelShelf
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.capture import attention_maps
 from models.example_inputs import main_output
+from models.fingerprint import fingerprint
 from models.head_model import HeadModel
 from models.loading import load
 from models.probe_inputs import probe_inputs
@@ -24,7 +26,7 @@ from pruning.fiak.picks import BLOCK
 from pruning.fiak.priors import PriorAttention, with_priors
 from pruning.fiak.pruned import masked, without_scores
 from pruning.fiak.ratios import layer_ratios
-from pruning.fiak.saving import load_without_scores, save_without_scores
+from pruning.fiak.saving import load_model, load_without_scores, save_without_scores
 from pruning.fiak.selection import KeptLayer
 from pruning.mask import HeadMask
 from pruning.proof import attending
@@ -321,3 +323,27 @@ def test_the_arithmetic_of_a_layer_has_its_known_ends() -> None:
     assert operations == pytest.approx(0.3, abs=1e-3)
     assert memory == pytest.approx(0.3, abs=1e-3)
     assert layer_ratios(1, 10**6, 0.7, 0.2)[0] == pytest.approx(0.9, abs=1e-3)
+
+
+def test_a_pruned_folder_loads_wherever_a_model_is_named(tmp_path: Path) -> None:
+    head_model = family("vit")
+    layers = prior_layers(head_model)
+    kept = some_kept(layers, Choice(0.5))
+    pruned = without_scores(head_model, layers, kept)
+    save_without_scores(pruned, layers, kept, "dot", tmp_path)
+    shelf = ModelShelf()
+    again = shelf.get(str(tmp_path))
+    inputs = probe_inputs(head_model.model, batch=2)
+    assert again.name == str(tmp_path)
+    assert torch.equal(main_output(again, inputs), main_output(pruned, inputs))
+    with pytest.raises(ValueError, match="can be switched off but no longer cut out; remove heads first"):
+        without_heads(again, HeadMask(again.grid).prune(again.grid.heads[1]))
+    mark = fingerprint(str(tmp_path))
+    with torch.no_grad():
+        next(iter(pruned.model.parameters())).add_(1.0)
+    save_without_scores(pruned, layers, kept, "dot", tmp_path)
+    assert fingerprint(str(tmp_path)) != mark  # other weights, though they lie in a folder below
+    with pytest.raises(ValueError, match="no model named"):
+        load_model("")
+    with pytest.raises(ValueError, match="no folder"):
+        load_model("/nothing/here")

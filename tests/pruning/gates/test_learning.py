@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,16 @@ import torch
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
-from pruning.finetune import FineTuning, Settings, read_state, save_state
+from pruning.finetune import FineTuning, read_state, save_state
 from pruning.gates import learning as learning_module
 from pruning.gates.learning import FINETUNING, GATES, Learning, Record
 from pruning.gates.scheme import scheme_with
 from pruning.gates.training import GateTraining, Plan, trained_weights
 from pruning.mask import HeadMask
+from pruning.settings import Settings
 from pruning.surgery import without_heads
 from tasks.language_modelling import LanguageModelling
-from tasks.task import Splits, Task
+from tasks.task import Splits
 from tasks.translation import TextPair, Translation
 from tests.tasks.tiny import TEXTS, tiny
 
@@ -184,19 +186,34 @@ def test_a_model_without_some_heads_has_no_gates_for_them(writer: HeadModel) -> 
     assert len(learned.smaller.removed) == len(writer.grid) - 5
 
 
-def test_training_reads_calibration_examples_alone(writer: HeadModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    rows = LanguageModelling.rows
+def test_training_reads_calibration_examples_alone(writer: HeadModel) -> None:
+    read: set[str] = set()
 
-    def watched(self: Task, head_model: HeadModel, split: str, n: int | None) -> Any:
-        read.append(split)
-        return rows(self, head_model, split, n)  # type: ignore[arg-type]
+    def watched(split: str) -> tuple[str, ...]:
+        read.add(split)
+        return STORIES.examples.make(split)
 
-    monkeypatch.setattr(LanguageModelling, "rows", watched)
-    training = GateTraining(writer, STORIES, plan("dsp"))
+    training = GateTraining(writer, replace(STORIES, examples=Splits(watched)), plan("dsp"))
     for _ in range(3):
         training.train_step()
-    assert read == ["calibration"]
+    assert read == {"calibration"}
+
+
+def test_training_reads_fresh_examples_where_there_are_any(writer: HeadModel) -> None:
+    read: list[object] = []
+
+    def split(name: str) -> tuple[str, ...]:
+        read.append(name)
+        return STORIES.examples.make(name)
+
+    def fresh(seed: int, number: int) -> tuple[str, ...]:
+        read.append((seed, number))
+        return STORIES.examples.make("calibration")[:5]
+
+    training = GateTraining(writer, replace(STORIES, examples=Splits(split, fresh)), plan("dsp"))
+    for _ in range(3):
+        training.train_step()
+    assert read == [(0, 0), (0, 1)]
 
 
 @pytest.mark.parametrize("key", sorted(SETTINGS))

@@ -1,0 +1,38 @@
+"""How a model is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WARM_UP = 0.1
+"""The share of the steps in which the rate rises; then it falls to 0 in a line."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train: `every` so many steps the model is judged, and `patience` judgements without a better one end it.
+
+    A step sees `batch` examples; those of more than `longest` tokens are left out, none if that is 0. The best weights
+    that were judged are kept.
+    """
+
+    steps: int = 200
+    rate: float = 2e-4
+    batch: int = 16
+    every: int = 20
+    patience: int = 5
+    n_judged: int | None = 200
+    seed: int = 0
+    longest: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "every", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least 1 is needed")
+        if not 0 < self.rate < 1:
+            raise ValueError(f"a learning rate of {self.rate}; allowed is a number between 0 and 1")
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of one step, counted from 0."""
+        rising = max(1, round(WARM_UP * self.steps))
+        return self.rate * min((step + 1) / rising, (self.steps - step) / max(1, self.steps - rising + 1), 1.0)

@@ -1,0 +1,147 @@
+"""What a server does not take: too much of anything, and in a demo anything but specimens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobs import client, uploads
+from jobs.client import run_here, submit
+from jobs.execute import execute
+from jobs.kinds.attention import AttentionQuestion
+from jobs.kinds.dynamics import DynamicsRun
+from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.roles import RolesRun
+from jobs.limits import SETTINGS, TEXT, demo
+from jobs.model_shelf import ModelShelf
+from jobs.process import Identity
+from jobs.run import DONE, FAILED
+from jobs.store import Store
+from tests.jobs.counting import Counting
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr(client, "tend", lambda _: None)  # no worker starts: what waits goes on waiting
+    return tmp_path
+
+
+def test_a_setting_is_a_whole_number_from_1_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given in ("0", "-1", "many", "1.5", "10000000000", "²"):
+        monkeypatch.setenv(TEXT.variable, given)
+        with pytest.raises(ValueError, match=r"HEADLIGHT_MAX_TEXT is .*; allowed is a whole number from 1"):
+            _ = TEXT.value
+    monkeypatch.setenv(TEXT.variable, "7")
+    assert TEXT.value == 7
+    monkeypatch.setenv(TEXT.variable, "")
+    assert TEXT.value == TEXT.default
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    for setting in SETTINGS:
+        assert f"| `{setting.variable}` | {setting.default} | {setting.about}" in text
+
+
+def test_an_upload_may_have_its_size_and_not_a_byte_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_UPLOAD_MB", "1")
+    assert uploads.keep("rows.csv", b"a" * 2**20)
+    with pytest.raises(ValueError, match=r"rows.csv has 1.0 MB; at most 1 are allowed here"):
+        uploads.keep("rows.csv", b"a" * (2**20 + 1))
+
+
+@pytest.mark.parametrize("field", ["text", "pair"])
+def test_a_text_may_have_its_length_and_not_a_letter_more(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_TEXT", "5")
+    submit(Store(), AttentionQuestion("reader", **{field: "12345"}))
+    with pytest.raises(ValueError, match="a text of 6 characters; at most 5 are allowed here"):
+        submit(Store(), AttentionQuestion("reader", **{field: "123456"}))
+
+
+def test_a_user_has_so_many_runs_under_way_and_others_have_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_JOBS", "2")
+    ada, bob = Store(owner="ada"), Store(owner="bob")
+    first = submit(ada, Counting("looker", to=1))
+    submit(ada, Counting("looker", to=2))
+    with pytest.raises(ValueError, match="2 of your runs wait or run already"):
+        submit(ada, Counting("looker", to=3))
+    assert submit(ada, Counting("looker", to=1)) == first, "what was asked for before is no new run"
+    submit(bob, Counting("looker", to=3))
+    ada.end(first.id, DONE, result={})
+    submit(ada, Counting("looker", to=3))
+
+
+def test_the_queue_has_a_length_for_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_QUEUE", "2")
+    for name in ("ada", "bob"):
+        submit(Store(owner=name), Counting("looker"))
+    with pytest.raises(ValueError, match="2 runs wait or run already, which is the most allowed here"):
+        submit(Store(owner="eve"), Counting("looker"))
+    assert len(Store().runs()) == 2
+
+
+def test_a_shell_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_JOBS", "1")
+    submit(Store(), Counting("looker"))
+    assert run_here(Store(), Counting("looker", to=2)).state == DONE
+
+
+@pytest.fixture
+def in_demo(monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("HEADLIGHT_DEMO", "1")
+    return Store()
+
+
+def test_a_demo_is_on_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADLIGHT_DEMO", raising=False)
+    assert not demo()
+    monkeypatch.setenv("HEADLIGHT_DEMO", "yes")
+    with pytest.raises(ValueError, match="HEADLIGHT_DEMO is 'yes'; allowed is 0 or 1"):
+        demo()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (Counting("openai-community/gpt2"), "shows its own models only"),
+        (Counting(str(ROOT / "specimens" / "looker")), "shows its own models only"),
+        (Counting("../looker"), "shows its own models only"),
+        (DynamicsRun("looker", checkpoints=["looker", "/elsewhere"]), "shows its own models only"),
+        (EvaluationRun("reader", data=__file__), "takes no data of your own"),
+        (EvaluationRun("reader", data="hub:glue:mnli"), "takes no data of your own"),
+        (RolesRun("reader", parser="en_core_web_sm"), "takes no parser"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else f"{one.key}-{one.model[-12:]}",
+)
+def test_a_demo_takes_specimens_only_from_a_page_a_shell_or_a_lookup(
+    in_demo: Store, kind: object, sentence: str
+) -> None:
+    for ask in (submit, run_here, lambda store, kind: kind.as_run(store.folder)):
+        with pytest.raises(ValueError, match=sentence):
+            ask(in_demo, kind)
+    assert in_demo.runs() == []
+
+
+def test_a_demo_takes_specimens(in_demo: Store) -> None:
+    assert run_here(in_demo, Counting("looker")).state == DONE
+
+
+def test_a_demo_takes_no_upload_and_opens_no_file(in_demo: Store) -> None:
+    with pytest.raises(ValueError, match="takes no data of your own"):
+        uploads.keep("rows.csv", b"text\nfirst")
+    with pytest.raises(ValueError, match="takes no data of your own"):
+        uploads.path_of(__file__)
+    assert not (in_demo.folder / "uploads").exists()
+
+
+def test_a_run_that_was_asked_for_before_the_demo_is_not_taken_up_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    run = submit(store, Counting("a"))
+    monkeypatch.setenv("HEADLIGHT_DEMO", "1")
+    execute(store, store.claim_one(run.id, Identity.own()), ModelShelf())
+    assert store.get(run.id).state == FAILED
+    assert "shows its own models only" in store.get(run.id).message
