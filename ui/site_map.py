@@ -22,6 +22,11 @@ PRUNE_LAB = PageEntry("pages/prune_lab.py", "Prune Lab", ":material/content_cut:
 LEARN = PageEntry("pages/learn.py", "Learn", ":material/school:")
 FIAK = PageEntry("pages/fiak.py", "FiAK", ":material/key:")
 DYNAMICS = PageEntry("pages/dynamics.py", "Dynamics", ":material/timeline:")
+LESSONS = PageEntry("pages/lessons.py", "Lessons", ":material/auto_stories:")
 RUNS = PageEntry("pages/runs.py", "Runs", ":material/history:")
 
-SITE_MAP = {"Explore": (MODEL, IMPORTANCE, ROLES, ATTENTION), "Experiment": (PRUNE_LAB, LEARN, FIAK, DYNAMICS, RUNS)}
+SITE_MAP = {
+    "Begin": (MODEL, LESSONS),
+    "Explore": (IMPORTANCE, ROLES, ATTENTION),
+    "Experiment": (PRUNE_LAB, LEARN, FIAK, DYNAMICS, RUNS),
+}

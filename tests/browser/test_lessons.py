@@ -1,0 +1,172 @@
+"""The lessons as a class takes them: every step of all five, and questions that are answered by clicking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from jobs.run import DONE, WAITING
+from jobs.store import Store
+from lessons.lesson import Step, lesson_of, lessons
+from tools.app_server import AppServer
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+PATIENT = 300_000
+MEASURED = re.compile(r"Here:(?!\s*measuring)")
+TRAINED = {"gates"}
+"""Controls that show a training while it goes on; the page can be turned before it ends."""
+
+
+@pytest.fixture(autouse=True)
+def ended(server: AppServer) -> Iterator[None]:
+    """Long runs that a lesson left are ended, so that others need not wait for them."""
+    yield
+    store = Store(server.home)
+    for run in store.runs(WAITING):
+        store.cancel(run.id)
+
+
+def here(page: Page, step: int) -> Locator:
+    """What was found in this very step; Streamlit keeps that of the step before for a moment."""
+    return page.locator(f".st-key-lesson-here-{step} .hl-here").first
+
+
+def shows_its_number(page: Page, number: int, step: Step) -> None:
+    """The control has measured something, or its training is on its way."""
+    if step.control in TRAINED:
+        expect(page.get_by_text(re.compile("The gate movie|The first gates")).first).to_be_visible(timeout=PATIENT)
+    else:
+        expect(here(page, number)).to_contain_text(MEASURED, timeout=PATIENT)
+    expect(page.locator('[data-testid="stException"], [data-testid="stAlert"]')).to_have_count(0)
+
+
+def open_step(page: Page, server: AppServer, lesson: str, step: int, more: str = "") -> None:
+    page.goto(f"{server.address}/lessons?lesson={lesson}&step={step}{more}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(lesson_of(lesson).steps[step - 1].title)
+
+
+@pytest.mark.parametrize("key", lessons())
+def test_a_lesson_runs_from_start_to_end(page: Page, server: AppServer, key: str) -> None:
+    lesson = lesson_of(key)
+    page.goto(f"{server.address}/lessons")
+    page.locator(f".st-key-start-{key} button").click()
+    for number, step in enumerate(lesson.steps, 1):
+        expect(page.get_by_role("heading", level=1)).to_have_text(step.title)
+        expect(page.locator(".hl-pills")).to_have_attribute("aria-label", f"step {number} of {len(lesson.steps)}")
+        shows_its_number(page, number, step)
+        if step.paper is not None:
+            expect(here(page, number)).to_contain_text(step.paper.text)
+        if number < len(lesson.steps):
+            page.locator(f".st-key-lesson-next-{number} button").click()
+    expect(page).to_have_url(re.compile(f"lesson={key}&step={len(lesson.steps)}&model={lesson.model}"))
+
+
+def test_the_pair_that_costs_most_is_found_by_clicking(page: Page, server: AppServer) -> None:
+    open_step(page, server, "sixteen_heads", 7)
+    verdict = page.locator(".hl-verdict-line").first
+    expect(verdict).to_contain_text("0 heads off; switch off exactly 2")
+    cells = page.locator(".hl-editing [role=gridcell]")
+    expect(cells.first).to_have_attribute("aria-label", re.compile("of the most important head"))
+    cells.last.click()
+    expect(verdict).to_contain_text("1 head off")
+    cells.last.click()
+    labels = [str(cell.get_attribute("aria-label")) for cell in cells.all()]
+    darkest = sorted(range(len(labels)), key=lambda at: -int(re.search(r"(\d+) %", labels[at])[1]))
+    for at in darkest[:2]:
+        cells.nth(at).click()
+    expect(verdict).to_contain_text("Found: this pair costs", timeout=PATIENT)
+    assert "hl-good" in str(verdict.get_attribute("class"))
+
+
+def test_a_disagreement_of_training_and_rank_is_found_by_clicking(page: Page, server: AppServer) -> None:
+    open_step(page, server, "subset_pruning", 6)
+    expect(here(page, 6)).to_contain_text("training and rank agree on", timeout=PATIENT)
+    store = Store(server.home)
+    run = next(
+        run
+        for run in store.runs((DONE,), kind="learn")
+        if (run.spec["gates"], run.spec["settings"]["keep"]) == ("dsp", 24)
+    )
+    gone = set(run.result["mask"].split())
+    cells = page.locator('[class*="st-key-lesson-subset_pruning-6-grid"] [role=gridcell]')
+    labels = [str(cell.get_attribute("aria-label")) for cell in cells.all()]
+    ranks = {label.split(",")[0]: int(re.search(r"rank (\d+)", label)[1]) for label in labels}
+    same = next(head for head, rank in ranks.items() if (rank <= 24) == (head not in gone))
+    differs = next(head for head, rank in ranks.items() if (rank <= 24) != (head not in gone))
+    verdict = page.locator(".hl-verdict-line").first
+    for head, said in ((same, "Look on"), (differs, "Found: ")):
+        page.locator(f'[role=gridcell][aria-label^="{head},"]').first.click()
+        expect(verdict).to_contain_text(said)
+
+
+def test_a_step_is_a_link_with_its_mask_slider_and_what_to_notice(
+    open_page: Callable[..., Page], server: AppServer
+) -> None:
+    first, second = open_page(), open_page()
+    open_step(first, server, "sixteen_heads", 1)
+    first.locator(".hl-editing [role=gridcell]").nth(7).click()
+    expect(here(first, 1)).to_contain_text("1 head off")
+    first.locator(".st-key-lesson-notice button").click()
+    expect(first.locator(".hl-notice")).to_be_visible()
+    expect(first).to_have_url(re.compile("mask=.*notice=1"))
+    second.goto(first.url)
+    expect(second.locator(".hl-editing .hl-off")).to_have_count(1)
+    expect(second.locator(".hl-notice")).to_be_visible()
+    open_step(second, server, "sixteen_heads", 5, "&k=12")
+    expect(second.get_by_role("slider")).to_have_value("12")
+    expect(here(second, 5)).to_contain_text("12 heads gone", timeout=PATIENT)
+
+
+def test_a_teacher_jumps_turns_pages_by_keys_and_presents(page: Page, server: AppServer) -> None:
+    steps = lesson_of("sixteen_heads").steps
+    heading = page.get_by_role("heading", level=1)
+    open_step(page, server, "sixteen_heads", 1)
+    page.get_by_role("button", name="Steps").click()
+    page.locator(".st-key-jump-4 button").click()
+    expect(heading).to_have_text(steps[3].title)
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+    expect(heading).to_have_text(steps[4].title)
+    page.keyboard.press("ArrowLeft")
+    expect(heading).to_have_text(steps[3].title)
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    page.locator(".st-key-lesson-size button").click()
+    expect(page).to_have_url(re.compile("step=4.*size=presenter"))
+    expect(page.locator("[data-testid=stSidebar]")).not_to_be_visible()
+    assert heading.evaluate("one => getComputedStyle(one).fontSize") == "44px"
+    page.locator(".st-key-lesson-next-4 button").click()
+    expect(heading).to_have_text(steps[4].title)
+    expect(page).to_have_url(re.compile("size=presenter"))
+
+
+def test_arrow_keys_in_the_grid_move_in_the_grid(page: Page, server: AppServer) -> None:
+    open_step(page, server, "sixteen_heads", 1)
+    page.locator(".hl-editing [role=gridcell]").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.locator(".hl-editing .hl-off")).to_have_attribute("aria-label", re.compile("^encoder.0.1,"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(lesson_of("sixteen_heads").steps[0].title)
+
+
+def test_a_word_explains_itself_to_pointer_and_keyboard(page: Page, server: AppServer) -> None:
+    open_step(page, server, "sixteen_heads", 1)
+    word = page.locator(".hl-text .hl-word").first
+    meaning = page.locator(f"[id='{word.get_attribute('aria-describedby')}']")
+    expect(meaning).not_to_be_visible()
+    word.hover()
+    expect(meaning).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(meaning).not_to_be_visible()
+    word.focus()
+    expect(meaning).to_be_visible()
+    assert meaning.get_attribute("role") == "tooltip"
+
+
+def test_a_lesson_that_there_is_not_leads_to_the_list(page: Page, server: AppServer) -> None:
+    page.goto(f"{server.address}/lessons?lesson=<b>none")
+    expect(page.locator('[data-testid="stAlert"]')).to_contain_text("no lesson '<b>none'; known: ")
+    expect(page.locator(".hl-lesson-card")).to_have_count(len(lessons()))

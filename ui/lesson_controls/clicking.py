@@ -1,0 +1,85 @@
+"""The grid to click, with the metric beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from models.heads import HeadGrid, HeadId
+from ui.head_grid import GridLook, MaskEdit, edit_mask, legend_html
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_parts import change_of, grid_of, heads_text, live, number_html, scores_of, title_html
+from ui.mask_link import mask_in_link, put_mask
+from ui.metric_text import metric_text
+from ui.shell import theme
+
+
+@register
+@dataclass(frozen=True)
+class Clicking(Control):
+    """Heads that are switched off by hand; coloured by a method, or all alike if none is named."""
+
+    method: str = "gradient"
+
+    key = "clicking"
+
+    def show(self, stage: Stage) -> str:
+        """The grid at the right, the number at the left."""
+        grid = grid_of(stage.choice)
+        if grid is None:
+            return ""
+        with stage.right.container(border=True):
+            title = st.empty()
+            mask = clicked(stage, grid, self.method)
+        point, full = measured_beside(stage, grid, mask)
+        title.html(title_html(told(mask, point, full), source(point)))
+        return told(mask, point, full) if full else ""
+
+
+def clicked(stage: Stage, grid: HeadGrid, method: str) -> frozenset[HeadId]:
+    """The mask after the user's clicks; it is part of the link, and a step keeps its own."""
+    key, memory = stage.key("grid"), stage.key("mask")
+    edit = st.session_state.get(memory) or MaskEdit().replaced(mask_in_link(grid))
+    scores = scores_of(stage.choice, method) if method else {}
+    edit = edit_mask(grid, GridLook.of_scores(scores), key=key, edit=edit)
+    st.session_state[memory] = edit
+    put_mask(grid, edit.mask)
+    if scores:
+        st.html(legend_html(theme()))
+    st.button(
+        "Restore all", key=stage.key("restore"), on_click=_restore, args=(memory,), disabled=not edit.mask,
+        icon=":material/restart_alt:",
+    )  # fmt: skip
+    return edit.mask
+
+
+def _restore(memory: str) -> None:
+    st.session_state[memory] = st.session_state[memory].replaced(frozenset())
+
+
+def measured_beside(
+    stage: Stage, grid: HeadGrid, mask: frozenset[HeadId]
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The number of a mask at the left; gives the points of the mask and of the full model."""
+    with stage.left:
+        point, full = live(stage.choice, grid.spell(mask))
+        st.html(number_html(point, full))
+    return point, full
+
+
+def told(mask: frozenset[HeadId], point: dict[str, Any] | None, full: dict[str, Any] | None) -> str:
+    """What the mask does, in a sentence."""
+    if point is None:
+        return "Measuring …"
+    value = metric_text(point["metric"], point["value"])
+    if not mask:
+        return f"All heads on: {point['metric']} {value}"
+    change = change_of(point, full)
+    return f"{heads_text(len(mask)).capitalize()} off: {point['metric']} {value}" + (f" ({change})" if change else "")
+
+
+def source(point: dict[str, Any] | None) -> str:
+    """On what the number rests."""
+    return "" if point is None else f"{point['n']} development examples · no training · click, or arrow keys and Space"

@@ -1,0 +1,54 @@
+"""A question to answer by clicking: two heads without which the model loses most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from ui.lesson_controls.clicking import clicked, measured_beside, source, told
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_parts import change_of, grid_of, heads_text, lost, title_html, verdict_html
+from ui.metric_text import change_text
+
+HEADS = 2
+
+
+@register
+@dataclass(frozen=True)
+class CostlyPair(Control):
+    """Found once two heads cost at least `worth` of the metric, and more than chance would."""
+
+    worth: float = 0.03
+    method: str = "gradient"
+
+    key = "costly_pair"
+
+    def show(self, stage: Stage) -> str:
+        """The grid at the right; the number and the verdict at the left."""
+        grid = grid_of(stage.choice)
+        if grid is None:
+            return ""
+        with stage.right.container(border=True):
+            title = st.empty()
+            mask = clicked(stage, grid, self.method)
+        point, full = measured_beside(stage, grid, mask)
+        title.html(title_html(told(mask, point, full), source(point)))
+        if point is None or full is None:
+            return ""
+        found, text = self.verdict(len(mask), point, full)
+        stage.left.html(verdict_html(found, text))
+        return told(mask, point, full)
+
+    def verdict(self, n_off: int, point: dict[str, Any], full: dict[str, Any]) -> tuple[bool, str]:
+        """Whether the pair was found, and what to say."""
+        if n_off != HEADS:
+            return False, f"{heads_text(n_off).capitalize()} off; switch off exactly {HEADS}."
+        cost = change_of(point, full)
+        if not cost:
+            return False, "Measuring …"
+        if point["worse"] and lost(point, full) >= self.worth:
+            return True, f"Found: this pair costs {cost}. Is there a worse one?"
+        wanted = change_text(point["metric"], self.worth if not full["higher_is_better"] else -self.worth)
+        return False, f"Not yet: {cost}. Find a pair that costs at least {wanted}."

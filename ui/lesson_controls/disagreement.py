@@ -1,0 +1,65 @@
+"""A question to answer by clicking: a head that training keeps and rank does not, or the other way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from models.heads import HeadId
+from ui.asking import answered
+from ui.choice import head_in_link
+from ui.head_grid import GridLook, select_head
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.gates import kept_by
+from ui.lesson_controls.subset import subset_run
+from ui.lesson_parts import grid_of, scores_of, title_html, verdict_html
+from ui.presets import least_important
+
+
+@register
+@dataclass(frozen=True)
+class Disagreement(Control):
+    """Found once the head that is picked is kept by one of the two only."""
+
+    keep: int = 12
+    n_steps: int = 60
+    method: str = "gradient"
+
+    key = "disagreement"
+
+    def show(self, stage: Stage) -> str:
+        """What training kept, at the right; the verdict at the left."""
+        grid = grid_of(stage.choice)
+        scores = scores_of(stage.choice, self.method) if grid is not None else {}
+        run = answered(subset_run(stage.choice, self.keep, self.n_steps)) if scores else None
+        if grid is None or run is None:
+            return ""
+        learned, ranked = kept_by(run), frozenset(grid) - least_important(grid, scores, len(grid) - self.keep)
+        ranks = {head: place for place, head in enumerate(sorted(scores, key=lambda one: -scores[one]), 1)}
+        look = GridLook(
+            shades={head: float(head in learned) for head in grid}, ramp="gate",
+            notes={head: f"rank {ranks[head]} of {len(grid)} by {self.method}" for head in grid},
+        )  # fmt: skip
+        with stage.right.container(border=True):
+            source = f"dark: kept by training · point at a head to see its rank; rank keeps 1 to {self.keep}"
+            st.html(title_html(f"The {len(learned)} heads that training chose", source))
+            selected = select_head(grid, look, key=stage.key("grid"), selected=head_in_link(grid))
+        if selected is None:
+            stage.left.html(verdict_html(False, "Pick a head in the grid."))
+        else:
+            st.query_params["head"] = str(selected)
+            found, text = verdict(selected, learned, ranked, ranks[selected])
+            stage.left.html(verdict_html(found, text))
+        shared = len(learned & ranked)
+        return f"training and rank agree on {shared} of {self.keep} heads."
+
+
+def verdict(head: HeadId, learned: frozenset[HeadId], ranked: frozenset[HeadId], rank: int) -> tuple[bool, str]:
+    """Whether the two disagree on a head, and what to say."""
+    if head in learned and head in ranked:
+        return False, f"{head} has rank {rank}, and both keep it. Look on."
+    if head not in learned and head not in ranked:
+        return False, f"{head} has rank {rank}, and both throw it away. Look on."
+    keeper = "only training keeps it" if head in learned else "only rank keeps it"
+    return True, f"Found: {head} has rank {rank}, and {keeper}."

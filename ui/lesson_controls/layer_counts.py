@@ -1,0 +1,104 @@
+"""How many heads each layer keeps when all gates have one price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from jobs.run import Run
+from models.heads import HeadGrid, HeadId
+from ui.asking import answered
+from ui.charts import base_layout
+from ui.choice import head_in_link
+from ui.head_grid import GridLook, look_html, select_head
+from ui.lesson_controls.control import Stage, register
+from ui.lesson_controls.gates import GateMovie, kept_by, learned_told
+from ui.lesson_parts import grid_of, show_chart, title_html, verdict_html
+from ui.palette import SERIES
+from ui.shell import theme
+
+
+@register
+@dataclass(frozen=True)
+class LayerCounts(GateMovie):
+    """A bar a layer, of a run of gates; as a `question` there are no bars, and the class has to find the fullest."""
+
+    question: bool = False
+
+    key = "layer_counts"
+
+    def show(self, stage: Stage) -> str:
+        """Bars at the right and the grid at the left; for the question only a grid, at the right."""
+        with stage.right.container(border=True):
+            grid = grid_of(stage.choice)
+            run = answered(self.run(stage.choice)) if grid is not None else None
+            if grid is None or run is None:
+                return ""
+            counts = kept_in_layers(grid, run)
+            if self.question:
+                return self._ask(stage, grid, counts)
+            st.html(
+                title_html(_finding(counts), f"heads whose gate stayed open, {self.n_steps} steps, one price for all")
+            )
+            show_chart(stage, count_bars(counts, len(grid.layer(next(iter(counts)).bank, 0)), theme()), "bars")
+        kept = kept_by(run)
+        look = GridLook(removed=frozenset(grid) - kept, shades=dict.fromkeys(kept, 1.0), ramp="gate", size="mini")
+        stage.left.html(
+            f'<div class="hl-beside"><div class="hl-big"><b>{len(kept)} / {len(grid)}</b><span>heads stay</span></div>'
+            f"<div>{look_html(grid, look, theme())}</div></div>"
+        )
+        return f"{learned_told(run)} Kept by layer: {', '.join(str(n) for n in counts.values())}."
+
+    def _ask(self, stage: Stage, grid: HeadGrid, counts: Mapping[HeadId, int]) -> str:
+        st.html(title_html("Which layer kept most of its heads?", "pick any head of that layer"))
+        selected = select_head(grid, GridLook(), key=stage.key("grid"), selected=head_in_link(grid))
+        if selected is None:
+            stage.left.html(verdict_html(False, "Pick a head in the grid."))
+        else:
+            st.query_params["head"] = str(selected)
+            stage.left.html(verdict_html(*verdict(selected, counts)))
+        return f"{sum(counts.values())} of {len(grid)} heads stayed."
+
+
+def kept_in_layers(grid: HeadGrid, run: Run) -> dict[HeadId, int]:
+    """For every layer, named by its first head, how many heads stayed."""
+    kept = kept_by(run)
+    return {head: sum(one in kept for one in grid.layer(head.bank, head.layer)) for head in grid if not head.head}
+
+
+def verdict(head: HeadId, counts: Mapping[HeadId, int]) -> tuple[bool, str]:
+    """Whether no layer kept more than that of the head, and what to say."""
+    own = counts[HeadId(head.bank, head.layer, 0)]
+    most = max(counts.values())
+    if own == most:
+        return True, f"Found: layer {head.layer} kept {own} heads, and none kept more."
+    return False, f"Layer {head.layer} kept {own}. Another kept more."
+
+
+def count_bars(counts: Mapping[HeadId, int], n_heads: int, theme: str) -> go.Figure:
+    """How many heads stayed, a bar a layer."""
+    figure = go.Figure(
+        go.Bar(
+            x=[f"layer {head.layer}" for head in counts],
+            y=list(counts.values()),
+            marker={"color": SERIES[theme][0]},
+            text=[str(n) for n in counts.values()],
+            textposition="outside",
+            cliponaxis=False,
+        )
+    )
+    base_layout(figure, theme, 340)
+    figure.update_xaxes(showgrid=False)
+    figure.update_yaxes(title="Heads that stay", range=[0, n_heads + 0.8])
+    return figure
+
+
+def _finding(counts: Mapping[HeadId, Any]) -> str:
+    fewest, most = min(counts.values()), max(counts.values())
+    if fewest == most:
+        return f"Every layer keeps {most} heads"
+    return f"Layers keep between {fewest} and {most} heads, though all pay the same price"

@@ -1,0 +1,44 @@
+"""The grid coloured by a method, with the place of a head that is picked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.choice import head_in_link
+from ui.findings import head_line
+from ui.head_grid import GridLook, legend_html, select_head
+from ui.importance_view import finding
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_parts import grid_of, scores_of, title_html
+from ui.shell import theme
+
+
+@register
+@dataclass(frozen=True)
+class ScoresGrid(Control):
+    """Scores of one method."""
+
+    method: str = "gradient"
+
+    key = "scores"
+
+    def show(self, stage: Stage) -> str:
+        """The grid at the right, the head at the left."""
+        grid = grid_of(stage.choice)
+        if grid is None:
+            return ""
+        with stage.right.container(border=True):
+            title = st.empty()
+            scores = scores_of(stage.choice, self.method)
+            if not scores:
+                return ""
+            told = finding(scores, grid, self.method.upper() if self.method == "lrp" else self.method)
+            title.html(title_html(told, "dark is important · pick a head"))
+            selected = select_head(grid, GridLook.of_scores(scores), key=stage.key("grid"), selected=head_in_link(grid))
+            st.html(legend_html(theme()))
+        if selected is not None:
+            st.query_params["head"] = str(selected)
+            stage.left.html(head_line(selected, scores))
+        return f"{told}."

@@ -1,0 +1,64 @@
+"""What pruning of attention scores costs: dense, with priors, pruned, trained on; beside pruning at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.asking import answered
+from ui.fiak_view import stages_figure
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.priors import STEPS, fiak_run
+from ui.lesson_parts import show_chart, title_html
+from ui.metric_text import change_text, metric_text, share_text
+from ui.shell import theme
+
+NAMES = {"prior": "weakest priors go", "random": "scores go at random"}
+
+
+@register
+@dataclass(frozen=True)
+class PruningStages(Control):
+    """Runs that prune the same share, by each way of `by`."""
+
+    scores: float = 0.7
+    keys: float = 0.0
+    by: tuple[str, ...] = ("prior",)
+
+    key = "stages"
+
+    def show(self, stage: Stage) -> str:
+        """The metric from stage to stage at the right; the end of it at the left."""
+        with stage.right.container(border=True):
+            runs = {by: answered(fiak_run(stage.choice, self.scores, self.keys, by)) for by in self.by}
+            done = {by: run.result for by, run in runs.items() if run is not None}
+            if self.by[0] not in done:
+                return ""
+            result = done[self.by[0]]
+            metric, test = result["metric"], result["measured"]
+            dense, tuned = test["dense"]["test"], test["tuned"]["test"]
+            change = change_text(metric, tuned["value"] - dense["value"])
+            gone = " and ".join(
+                f"{share_text(share)} of {what}"
+                for share, what in ((self.scores, "scores"), (self.keys, "keys"))
+                if share
+            )
+            told = f"without {gone}: {metric} {metric_text(metric, tuned['value'])} on test ({change})"
+            st.html(
+                title_html(
+                    told[:1].upper() + told[1:],
+                    f"test, {tuned['n']} examples · trained for {STEPS[0]} and {STEPS[1]} steps",
+                )
+            )
+            show_chart(stage, stages_figure([one | {"name": NAMES[by]} for by, one in done.items()], theme()), "stages")
+        stage.left.html(
+            f'<div class="hl-big"><b>{metric_text(metric, tuned["value"])}</b>'
+            f"<span>{metric}, of {metric_text(metric, dense['value'])}</span></div>"
+        )
+        beside = [
+            f"{NAMES[by]}: {metric_text(metric, one['measured']['pruned']['test']['value'])} before, "
+            f"{metric_text(metric, one['measured']['tuned']['test']['value'])} after the second training"
+            for by, one in done.items()
+        ]
+        return f"{told}." if len(self.by) == 1 else f"{'; '.join(beside)}."

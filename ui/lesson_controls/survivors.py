@@ -1,0 +1,59 @@
+"""Which roles are left as more and more heads go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from jobs.learned_scores import newest
+from models.fingerprint import fingerprint
+from ui.asking import store
+from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.roles import role_facts
+from ui.lesson_parts import scores_of, show_chart, title_html
+from ui.metric_text import share_text
+from ui.role_charts import role_bars
+from ui.role_facts import NONE, RoleFacts, kept_of
+from ui.role_masks import by_scores
+from ui.shell import theme
+
+
+@register
+@dataclass(frozen=True)
+class Survivors(Control):
+    """Heads of a bank go by the gates that were learned last, or by `otherwise` as long as there are none."""
+
+    learned: str = "l0"
+    otherwise: str = "lrp"
+    bank: str = "encoder"
+
+    key = "survivors"
+
+    def show(self, stage: Stage) -> str:
+        """Stacked bars at the right, from all heads to few; one step of them in numbers at the left."""
+        with stage.right.container(border=True):
+            facts = role_facts(stage.choice)
+            has_run = newest(store().folder, fingerprint(stage.choice.model), self.learned)
+            method = self.learned if has_run else self.otherwise
+            scores = scores_of(stage.choice, method) if facts is not None else {}
+            if facts is None or not scores:
+                return ""
+            own = {head: score for head, score in scores.items() if head.bank == self.bank}
+            kept = [kept_of(facts, mask, self.bank) for mask in by_scores(own)]
+            steps = {str(len(heads)): facts.counts(heads) for heads in kept}
+            shares = {len(heads): _with_role(facts, heads) for heads in kept}
+            whole, few = max(shares), min(shares)
+            told = (
+                f"{share_text(shares[whole])} of all {whole} {self.bank} heads have a role, "
+                f"{share_text(shares[few])} of the last {few}"
+            )
+            by = "the gates that were learned" if has_run else "relevance, until gates were learned"
+            st.html(title_html(told, f"heads by their clearest role · they go by {by}, lowest first"))
+            letters = {key: str(about["letter"]) for key, about in facts.about.items()}
+            show_chart(stage, role_bars(steps, letters, theme(), 360), "bars")
+        return f"{told}."
+
+
+def _with_role(facts: RoleFacts, heads: list) -> float:
+    return 1 - facts.counts(heads)[NONE] / max(1, len(heads))

@@ -1,0 +1,165 @@
+"""What the controls of lessons share: the live number, scores, runs that are followed, charts at presenter size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from analysis.importance.scores import Scores
+from jobs.client import submit, wait
+from jobs.kind import Kind
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.live import LiveQuestion
+from jobs.run import CANCELLED, FAILED, Run, progress_line
+from models.heads import HeadGrid, HeadId
+from ui.asking import PATIENCE, answered, show_ended, store
+from ui.choice import Choice
+from ui.lesson_controls.control import Stage
+from ui.live_metric import ask, chance_text, point_of, unpruned
+from ui.metric_text import NO_CHANGE, change_text, metric_text
+
+Point = Mapping[str, Any]
+BIG_TICK, BIG_TITLE, BIG_LINE = 18, 20, 5
+
+
+def grid_of(choice: Choice) -> HeadGrid | None:
+    """The heads of the model, once it was looked at."""
+    asked = answered(FactsQuestion(choice.model))
+    return None if asked is None else HeadGrid.from_json(asked.result["grid"])
+
+
+def scores_of(choice: Choice, method: str) -> dict[HeadId, float]:
+    """The scores of a method, once they are there; until then its progress stands here."""
+    run = answered(ImportanceRun(choice.model, method=method, **choice.judged))
+    return {} if run is None else dict(Scores.from_json(run.result).values)
+
+
+def live(choice: Choice, mask: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The newest that is known of a mask and of the full model; the page runs again when both are whole."""
+    run, full = ask(choice, mask), unpruned(choice)
+    if not (run.ended and full.ended):
+        _wait_for(choice, mask)
+    return point_of(run), point_of(full) if full.ended else None
+
+
+@st.fragment(run_every=0.4)
+def _wait_for(choice: Choice, mask: str) -> None:
+    if ask(choice, mask).ended and unpruned(choice).ended:
+        st.rerun()
+
+
+def points_of(choice: Choice, masks: Sequence[str]) -> list[dict[str, Any] | None]:
+    """The points of several masks, as far as they are known; the page runs again whenever there are more."""
+    runs = [_submitted(choice, mask) for mask in masks]
+    runs = [wait(store(), run, PATIENCE / len(runs)) for run in runs]
+    ended = sum(run.ended for run in runs)
+    if ended < len(runs):
+        _wait_for_more([run.id for run in runs], ended)
+    return [point_of(run) if run.ended else None for run in runs]
+
+
+def _submitted(choice: Choice, mask: str) -> Run:
+    run = submit(store(), LiveQuestion(choice.model, mask, **choice.judged))
+    if run.state == CANCELLED:
+        store().resume(run.id)
+        run = store().get(run.id)
+    return run
+
+
+@st.fragment(run_every=0.5)
+def _wait_for_more(run_ids: list[str], ended: int) -> None:
+    now = sum(store().get(run_id).ended for run_id in run_ids)
+    st.html(f'<p class="hl-source">measured {now} of {len(run_ids)}</p>')
+    if now > ended:
+        st.rerun()
+
+
+def followed(kind: Kind, draw: Callable[[Run], None]) -> Run | None:
+    """A run that is drawn while it goes on, started if need be; given back once it is done."""
+    run = submit(store(), kind)
+    if run.state == FAILED:
+        st.button("Try again", key=f"again-{run.id}", on_click=store().resume, args=(run.id,))
+        raise ValueError(run.message)
+    if run.ended and run.result is None:
+        show_ended(run)
+        return None
+    if run.ended:
+        draw(run)
+        return run
+    _follow(run.id, draw)
+    return None
+
+
+@st.fragment(run_every=0.8)
+def _follow(run_id: str, draw: Callable[[Run], None]) -> None:
+    state, body = st.empty(), st.container()
+    run = store().get(run_id)
+    if run.ended:
+        st.rerun()
+    state.progress(run.share, progress_line(run, time.time()))
+    with body:
+        draw(run)
+
+
+def number_html(point: Point | None, full: Point | None) -> str:
+    """The metric in large figures, beside that of the full model."""
+    if point is None:
+        return '<div class="hl-big"><b>…</b><span>measuring</span></div>'
+    name = str(point["metric"])
+    quick = full is not None and point["n"] < full["n"]
+    whole = f", of {metric_text(name, full['value'])}" if full is not None else ""
+    return (
+        f'<div class="hl-big"><b>{"≈ " if quick else ""}{escape(metric_text(name, point["value"]))}</b>'
+        f"<span>{escape(name)}{escape(whole)}</span></div>"
+    )
+
+
+def change_of(point: Point | None, full: Point | None) -> str:
+    """What a mask costs, with its chance, once both were measured whole."""
+    if point is None or full is None or point["n"] < full["n"]:
+        return ""
+    change = change_text(str(point["metric"]), point["value"] - full["value"])
+    return change if change == NO_CHANGE else f"{change}, {chance_text(point['p'])}"
+
+
+def lost(point: Point, full: Point) -> float:
+    """How much worse than the full model, whichever way the metric goes."""
+    difference = float(full["value"] - point["value"])
+    return difference if full["higher_is_better"] else -difference
+
+
+def title_html(title: str, source: str) -> str:
+    """The finding and where it comes from, above a picture."""
+    return f'<h2 class="hl-card-title">{escape(title)}</h2><p class="hl-source">{escape(source)}</p>'
+
+
+def verdict_html(good: bool, text: str) -> str:
+    """Whether an answer is right, in a line that stands out."""
+    return f'<p class="hl-verdict-line{" hl-good" if good else ""}" role="status">{escape(text)}</p>'
+
+
+def show_chart(stage: Stage, figure: go.Figure, name: str) -> None:
+    """A chart, with larger type and thicker lines for a projector."""
+    if stage.big:
+        figure.update_layout(font={"size": BIG_TITLE}, legend={"font": {"size": BIG_TITLE}}, height=520)
+        figure.update_xaxes(tickfont={"size": BIG_TICK}, title={"font": {"size": BIG_TITLE}})
+        figure.update_yaxes(tickfont={"size": BIG_TICK}, title={"font": {"size": BIG_TITLE}})
+        figure.update_annotations(font={"size": BIG_TICK})
+        figure.update_traces(line={"width": BIG_LINE}, selector=lambda one: one.type == "scatter" and _is_drawn(one))
+    st.plotly_chart(figure, config={"displayModeBar": False}, key=stage.key(name))
+
+
+def _is_drawn(trace: Any) -> bool:
+    """A line that is seen; bands are made of lines without width."""
+    return bool(trace.line.width)
+
+
+def heads_text(n: int) -> str:
+    """A number of heads in words."""
+    return "1 head" if n == 1 else f"{n} heads"
