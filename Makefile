@@ -1,19 +1,21 @@
 # make run   starts the app          make check   format, lint, types, layers
 # make test  every check             make format  rewrites the code in the house style
 # make clean removes the environment and the caches; make pictures takes the pictures of the documents
+# make docs  builds the documents as a site into build/site and fails on any broken link
 # make bench-gpu prints the tables of benchmarks/engine.py for a GPU, where there is one
+# make lock writes down every version; make audit looks for known vulnerabilities; make licences lists licences
 # Needs Python 3.11 or newer (PYTHON=python3.12 picks one) and works with GNU make 3.81.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean browser pictures bench-gpu
+.PHONY: run test check format clean browser pictures docs bench-gpu lock audit licences
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
 	$(BIN)/python -m jobs.workers
-	$(BIN)/streamlit run app.py $(if $(PORT),--server.port $(PORT))
+	$(BIN)/streamlit run serve.py $(if $(PORT),--server.port $(PORT))
 
 test: browser check
 	$(BIN)/pytest
@@ -36,21 +38,40 @@ browser: $(VENV)/installed-dev
 pictures: browser
 	$(BIN)/python -m tools.screenshots
 
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open build/site/index.html"
+
 bench-gpu: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.engine --device gpu
+
+lock: | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements.lock
+	$(BIN)/python -m tools.lock
+
+audit: $(VENV)/installed-dev
+	$(BIN)/python -m tools.audit
+
+licences: | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements.lock
+	$(BIN)/python -m tools.licences
 
 clean:
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are newer than the requirements they stand for, so a second start installs nothing.
-$(VENV)/installed-run: requirements.txt | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+$(VENV)/installed-run: requirements.txt requirements.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c requirements.lock
 	@touch $@
 
-$(VENV)/installed-dev: requirements.txt requirements-dev.txt | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/installed-dev: requirements.txt requirements-ray.txt requirements-dev.txt requirements.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c requirements.lock
 	@touch $@ $(VENV)/installed-run
+
+$(VENV)/installed-docs: requirements-docs.txt requirements.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt -c requirements.lock
+	@touch $@
 
 $(BIN)/pip:
 	@command -v $(PYTHON) >/dev/null || \

@@ -182,7 +182,8 @@ def show_comparison(choice: Choice, runs: dict[str, Run], grid: HeadGrid) -> Non
         with numbers:
             rows = table(runs, grid)
             st.dataframe(rows, hide_index=True, height=320, key="scores")
-            st.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-importance.csv", key="csv")
+            told = rows.to_csv(index=False)
+            st.download_button("CSV", told, f"{choice.model}-importance.csv", key="csv", on_click="ignore")
 
 
 def offer_run(choice: Choice, method: dict[str, Any]) -> None:

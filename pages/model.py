@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis.importance.scores import Scores
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
+from jobs.limits import demo
 from jobs.run import Run
 from models.catalog import PRESETS, specimen_names
 from models.heads import HeadGrid, HeadId
@@ -21,8 +22,9 @@ from ui.head_card import let_go, show_closing, show_head_card
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
 from ui.shell import begin_page, one_sentence, theme
-from ui.site_map import ATTENTION, IMPORTANCE
+from ui.site_map import ATTENTION, IMPORTANCE, MODEL
 from ui.specimen_card import PURPOSES, specimen_html
+from ui.tour import show_tour
 
 SOURCES = ("Folder", "Hub", "My data")
 
@@ -116,6 +118,10 @@ def show_facts(choice: Choice, facts: dict[str, Any]) -> None:
 
 def show_other_models(choice: Choice) -> None:
     """A folder, a hub id, or the user's own data."""
+    if demo():
+        st.html('<h2 class="hl-card-title">This is a demo</h2>')
+        st.caption("It shows the models above. Your own models and data need a Headlight of your own.")
+        return
     st.html('<h2 class="hl-card-title">Load another model or your own data</h2>')
     source = st.segmented_control(
         "Source", SOURCES, default=SOURCES[0], key="source", label_visibility="collapsed", required=True
@@ -160,6 +166,7 @@ choice = begin_page(
     "See what every attention head does, then remove the ones you can spare",
     "Pick a model. Those below ship with Headlight and need no network.",
 )
+show_tour(MODEL)
 show_specimens(choice)
 left, right = st.columns([2.3, 1])
 picked = "head" in st.query_params

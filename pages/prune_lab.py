@@ -28,9 +28,10 @@ from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.repair_card import show_repair
 from ui.shell import begin_page, one_sentence, theme
-from ui.site_map import ROLES
+from ui.site_map import PRUNE_LAB, ROLES
 from ui.speed_card import show_speed
 from ui.sweep_card import show_sweep_button, show_sweeps, shown_sweep, sweep_form, sweeps_of
+from ui.tour import show_tour
 
 USUAL = ("gradient", "lrp", "confidence", "ablation")
 EDITING, CURVES, MORE = "lab-mask", "lab-curves", "lab-more"
@@ -209,6 +210,7 @@ choice = begin_page(
     "Prune Lab",
     "Switch attention heads off and watch what the model loses. Click a head, drag a box, or use arrow keys and Space.",
 )
+show_tour(PRUNE_LAB)
 with one_sentence():
     listed = answered(MethodsQuestion("", code_mark()))
     asked = answered(FactsQuestion(choice.model)) if listed is not None else None

@@ -12,6 +12,7 @@ from analysis.importance.scores import Scores
 from analysis.roles.functions import RoleImportance, importance_by_role
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
+from jobs.limits import UPLOAD, demo
 from jobs.run import Run
 from jobs.uploads import keep
 from models.heads import HeadGrid, HeadId
@@ -37,8 +38,12 @@ MOST_ROWS = 6
 def choose_sample(choice: Choice) -> None:
     """Whose sentences the roles are found on: those of the grammar, or the user's own trees or texts."""
     st.select_slider("Examples", SIZES, USUAL, key="passages", bind="query-params")
+    if demo():
+        return
     st.html('<p class="hl-source">Your own trees: a CoNLL-U file, or texts that a parser gives trees.</p>')
-    uploaded = st.file_uploader("CoNLL-U or plain text", type=["conllu", "txt"], key="trees-upload", max_upload_size=50)
+    uploaded = st.file_uploader(
+        "CoNLL-U or plain text", type=["conllu", "txt"], key="trees-upload", max_upload_size=UPLOAD.value
+    )
     typed = st.text_input("or a path", key="trees-path", placeholder="/path/to/trees.conllu").strip()
     if find_spec("spacy") is not None:
         st.text_input("spaCy pipeline for texts without trees", key="parser", bind="query-params")
@@ -222,7 +227,7 @@ def show_tables(choice: Choice, facts: RoleFacts) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     key = names[row.selectbox("Role", list(names), key="role", width=220, bind="query-params")]
     rows = table(facts, key)
-    row.download_button("CSV", lambda: rows.to_csv(index=False), f"{choice.model}-{key}.csv", key="csv")
+    row.download_button("CSV", rows.to_csv(index=False), f"{choice.model}-{key}.csv", key="csv", on_click="ignore")
     about = facts.about[key]
     ours = f" Ours: {about['ours']}." if about["ours"] else ""
     told = f"{about['title']}: {about['asks']} ({about['reference']}).{ours}"

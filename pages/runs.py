@@ -1,20 +1,21 @@
 """Everything that was computed, by any tab or shell: what it was, how far it is, what came of it, and side by side."""
 
 import time
-from datetime import UTC, datetime
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from jobs.client import submit
 from jobs.kind import kind_of
+from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
-from ui.asking import store
+from ui.asking import known, store
 from ui.compared_runs import Compared, compared, has_curve, timed, timing_of
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
-from ui.report import Reported, csv_rows, report_html
+from ui.report import Reported, report_html, tables_zip
 from ui.run_facts import headline, record_facts, spared
 from ui.shell import begin_page, one_sentence, theme
 from ui.sweep_card import split_points
@@ -123,17 +124,39 @@ def _is_done(run_id: str) -> bool:
         return False
 
 
+@st.cache_data(show_spinner=False, max_entries=8)
+def files_of(marks: tuple[tuple[str, ...], ...], _runs: list[Run], _methods: dict[str, Any]) -> tuple[str, bytes]:
+    """The report and the tables of runs; `marks` tell whether anything about them has changed."""
+    del marks
+    reported = [Reported.of(store(), run) for run in _runs]
+    return report_html(reported, compared(store(), _runs), _methods), tables_zip(reported)
+
+
+def marks_of(runs: list[Run]) -> tuple[tuple[str, ...], ...]:
+    """What a report of runs depends on, but for the points that one under way still gets."""
+    return tuple((run.id, run.title, run.state, str(run.finished)) for run in runs)
+
+
+def described_methods() -> dict[str, Any]:
+    """The importance methods as the registry tells them, if somebody has asked for them before."""
+    answer = known(MethodsQuestion("", code_mark()))
+    return {one["key"]: one for one in answer.result["methods"]} if answer else {}
+
+
 def show_downloads(runs: list[Run]) -> None:
-    """The ticked runs as one file to take home, and their points as a table."""
+    """The ticked runs as one file to take home, and their tables.
 
-    def reported() -> list[Reported]:
-        return [Reported(run, store().points(run.id), kind_of(run).command) for run in runs]
-
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    The files are made before the click and are the same bytes each time the page runs. What a button makes on the click
+    belongs to nobody: Streamlit throws it away at the second run of any fragment, which may come before the browser.
+    """
+    st.session_state["reported"] = marks_of(runs)
+    methods = described_methods()
+    done = tuple((str(run.done),) for run in runs)
+    report, tables = files_of((*marks_of(runs), *done, tuple(methods)), runs, methods)
     row = st.container(horizontal=True)
     row.download_button(
         "Report",
-        data=lambda: report_html(reported(), compared(store(), runs), now),
+        data=report,
         file_name="headlight-report.html",
         mime="text/html",
         key="report",
@@ -142,10 +165,10 @@ def show_downloads(runs: list[Run]) -> None:
         on_click="ignore",
     )
     row.download_button(
-        "CSV",
-        data=lambda: pd.DataFrame(csv_rows(reported())).to_csv(index=False),
-        file_name="headlight-runs.csv",
-        mime="text/csv",
+        "Tables",
+        data=tables,
+        file_name="headlight-tables.zip",
+        mime="application/zip",
         key="report-csv",
         icon=":material/table:",
         on_click="ignore",
@@ -195,6 +218,8 @@ def show_runs() -> None:
         st.query_params["run"] = picked
         st.rerun()
     chosen = chosen_runs(runs)
+    if marks_of(chosen) != st.session_state.get("reported"):  # one has ended or got a name: so have the files
+        st.rerun()
     together = compared(store(), chosen)
     with charts:
         if together.curves:
@@ -209,9 +234,10 @@ choice = begin_page("Runs", "What was computed on this machine, in any tab or sh
 refused = st.session_state.pop("refused", "")
 if refused:
     st.error(refused)
-listed = store().runs()
-if listed:  # outside of what runs every second, or a click may come between
-    show_downloads(chosen_runs(listed))
+with one_sentence():
+    listed = store().runs()
+    if listed:  # outside of what runs every second, or a click may come between
+        show_downloads(chosen_runs(listed))
 with one_sentence():
     show_runs()
 with st.popover("Delete old runs"):

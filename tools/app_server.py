@@ -30,7 +30,7 @@ BROWSER_FLAGS = [
 class AppServer:
     """A server that can be killed and started again on the same port; what it computes lies in `home`."""
 
-    def __init__(self, home: Path, script: str = "app.py") -> None:
+    def __init__(self, home: Path, script: str = "serve.py") -> None:
         self.home = home
         self.script = script
         home.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class AppServer:
 
 
 @contextmanager
-def running_server(home: Path, script: str = "app.py") -> Iterator[AppServer]:
+def running_server(home: Path, script: str = "serve.py") -> Iterator[AppServer]:
     """A fresh server, which ends with the context and takes its workers with it."""
     server = AppServer(home, script)
     try:

@@ -1,9 +1,13 @@
-"""Checks what the documents promise: links and images lead somewhere, commands exist, no path of one machine."""
+"""Checks what the documents promise: links and images lead somewhere, commands exist, no path of one machine.
 
+And that they tell everything: every importance method of the registry stands in docs/importance.md.
+"""
+
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,6 +15,7 @@ from urllib.parse import unquote
 ROOT = Path(__file__).resolve().parent.parent
 NAMED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 README_COMMANDS = ("make run", "make test")
+METHODS = "docs/importance.md"
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^ {0,3}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -38,7 +43,9 @@ def problems(root: Path) -> list[str]:
     """One line for each promise of the documents under `root` that does not hold."""
     missing = [f"{name}: missing" for name in NAMED if not (root / name).is_file()]
     found = [f"{path.relative_to(root)}: {problem}" for path in documents(root) for problem in _of_document(path, root)]
-    return missing + found + list(_unknown_commands(root))
+    known = _known_methods(root)
+    untold = untold_methods(known, (root / METHODS).read_text(encoding="utf-8")) if known else []
+    return missing + found + list(_unknown_commands(root)) + untold
 
 
 def documents(root: Path) -> list[Path]:
@@ -114,6 +121,21 @@ def _unknown_commands(root: Path) -> Iterator[str]:
     for path, command in shown:
         if command not in known:
             yield f"{path.relative_to(root)}: python cli.py {command} is unknown; known: {', '.join(sorted(known))}"
+
+
+def untold_methods(known: Iterable[str], table: str) -> list[str]:
+    """Importance methods that no row of the table in a document tells."""
+    cells = re.findall(r"^\|([^|]*)\|", table, re.MULTILINE)
+    told = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+    return [f"{METHODS}: no row of the table tells of the importance method {key}" for key in known if key not in told]
+
+
+def _known_methods(root: Path) -> list[str]:
+    """What the command line lists; nothing where there is none."""
+    if not (root / "cli.py").is_file() or not (root / METHODS).is_file():
+        return []
+    command = [sys.executable, "cli.py", "methods", "--json"]
+    return list(json.loads(subprocess.run(command, cwd=root, capture_output=True, check=True).stdout)["methods"])
 
 
 def _known_commands(root: Path) -> set[str]:

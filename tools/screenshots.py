@@ -1,27 +1,39 @@
-"""Takes the pictures in docs/images from a fresh app: every page in light and in dark."""
+"""Takes the pictures in docs/images from a fresh app: every page in light and in dark.
+
+`python -m tools.screenshots roles learn` takes some of them. What the pictures show is computed first, in a store that
+is thrown away, or in that of HEADLIGHT_HOME, where it is found again.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from jobs.client import submit, wait
+from jobs.client import run_here
 from jobs.kind import Kind
 from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.fiak import FiakRun
 from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.learn import LearnRun
 from jobs.kinds.roles import RolesRun
+from jobs.kinds.sweep import SweepRun
+from jobs.run import DONE
 from jobs.store import Store
 from tools.app_server import BROWSER_FLAGS, ROOT, running_server
 from tools.browser import chromium
+from tools.first_minutes import walk
 
 IMAGES = ROOT / "docs" / "images"
+WALK = "walk"
 WIDTH, HEIGHT = 1440, 900
 COLOURS = 256
 MOST_BYTES = 250_000
@@ -35,27 +47,37 @@ SCHEMES: dict[Scheme, str] = {"light": "", "dark": "-dark"}
 
 @dataclass(frozen=True)
 class Picture:
-    """A page by its link, and what must stand on it before the picture is taken."""
+    """A page by its link, what must stand on it before the picture is taken, and how much of it is seen."""
 
     name: str
     link: str
     ready: str
+    height: int = HEIGHT
 
 
 SENTENCE = "The old doctor sees the small dog."
 LAST_CROSS = " ".join(f"cross.1.{head}" for head in range(8))
+SPARED = "encoder.1.0 encoder.1.1 encoder.1.3 encoder.2.1 encoder.4.5 encoder.5.2"
 FRAME = "[data-testid=stIFrame]"
+SWEEPS = tuple(SweepRun("looker", method=method, step=0.1) for method in ("gradient", "confidence"))
 PICTURES = (
-    Picture("model", "/", ".hl-legend"),
-    Picture("importance", "/importance", ".hl-legend"),
-    Picture("roles", "/roles", ".st-key-left-card .js-plotly-plot"),
-    Picture("roles-head", "/roles?head=encoder.4.3", ".st-key-head-card .hl-matrix"),
+    Picture("model", "/?model=translator", ".hl-legend"),
+    Picture("lessons", "/lessons?model=looker", ".hl-lesson-card >> nth=4"),
+    Picture("lesson", "/lessons?lesson=sixteen_heads&step=3", ".st-key-lesson-question"),
+    Picture("importance", "/importance?model=translator", ".hl-legend"),
+    Picture("roles", "/roles?model=translator", ".st-key-left-card .js-plotly-plot"),
+    Picture("roles-head", "/roles?model=translator&head=encoder.4.3", ".st-key-head-card .hl-matrix"),
     Picture("attention", f"/attention?text={SENTENCE}&bank=Cross&mask={LAST_CROSS}", f"{FRAME} >> nth=1"),
     Picture(
         "attention-looker", "/attention?model=looker&image=3&mask=encoder.0.1 encoder.1.4", ".hl-overlays >> nth=1"
     ),
-    Picture("runs", "/runs", ".st-key-picked-run .hl-facts"),
+    Picture("prune-lab", f"/prune_lab?model=looker&mask={SPARED}", ".st-key-sweep-chart .js-plotly-plot", 1000),
+    Picture("learn", "/learn?model=looker", ".st-key-movie .js-plotly-plot"),
+    Picture("fiak", "/fiak?model=looker", ".st-key-maps .js-plotly-plot", 1500),
+    Picture("dynamics", "/dynamics?model=translator", ".st-key-dynamics-metric .js-plotly-plot", 1100),
+    Picture("runs", "/runs?run={sweeps}", ".st-key-pareto-chart .js-plotly-plot", 1000),
 )
+"""In a link, {sweeps} stands for the ids of SWEEPS."""
 
 HISTORY: tuple[Kind, ...] = (
     ImportanceRun("reader"),
@@ -66,41 +88,76 @@ HISTORY: tuple[Kind, ...] = (
     ImportanceRun("translator"),
     ImportanceRun("translator", method="ablation"),
     RolesRun("translator"),
+    LearnRun("looker", gates="dsp", settings={"keep": 12}, n_steps=120, finetune=40),
+    FiakRun("looker", scores=0.5, steps_priors=60, steps_tuning=60),
+    *SWEEPS,
 )
-"""Runs that the history shows besides those that the other pages start."""
+"""Runs that the pages show and do not start by themselves."""
 
 LOADING = "[data-testid=stSkeleton], [data-testid=stSpinner], [data-testid=stProgress]"
+STALE = '[data-stale="true"]'
+"""What Streamlit fades because the page is running again."""
+
 PALE = '.hl-cell:not([style*="background"], .hl-gone, .hl-off, .hl-hatched, .hl-none)'
 
 
 def main() -> int:
-    """Writes every picture."""
+    """Writes every picture, or those that are named."""
+    wanted = sys.argv[1:] or [WALK, *(picture.name for picture in PICTURES)]
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home,
-        running_server(Path(home)) as server,
-        sync_playwright() as playwright,
-    ):
-        compute(Store(server.home), HISTORY)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
-        for picture in PICTURES:
-            for scheme, ending in SCHEMES.items():
-                taken = small(take(browser, server.address, picture, scheme))
-                (IMAGES / f"{picture.name}{ending}.png").write_bytes(taken)
-                print(f"{picture.name}{ending}.png {len(taken) / 1000:.0f} kB", flush=True)
+        if WALK in wanted:
+            picture_the_walk(browser)
+        pictures = [picture for picture in PICTURES if picture.name in wanted]
+        if pictures:
+            picture_the_pages(browser, pictures)
         browser.close()
     return 0
+
+
+def picture_the_walk(browser: Browser) -> None:
+    """The steps of docs/first-five-minutes.md, in an app where nothing was computed yet."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, running_server(Path(home)) as server:
+        for name, seconds, page in walk(browser, server.address):
+            expect(page.locator(LOADING)).to_have_count(0, timeout=PATIENCE)
+            keep(name, still(page))
+            print(f"  after {seconds:.0f} s", flush=True)
+
+
+def picture_the_pages(browser: Browser, pictures: Sequence[Picture]) -> None:
+    """Every page in light and in dark, with something to show."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as thrown_away,
+        running_server(Path(os.environ.get("HEADLIGHT_HOME", thrown_away))) as server,
+    ):
+        store = Store(server.home)
+        compute(store, HISTORY)
+        sweeps = " ".join(kind.as_run(store.folder).id for kind in SWEEPS)
+        for picture in pictures:
+            linked = replace(picture, link=picture.link.replace("{sweeps}", sweeps))
+            for scheme, ending in SCHEMES.items():
+                keep(f"{picture.name}{ending}", take(browser, server.address, linked, scheme))
+
+
+def keep(name: str, png: bytes) -> None:
+    """Writes a picture for the documents."""
+    written = small(png)
+    (IMAGES / f"{name}.png").write_bytes(written)
+    print(f"{name}.png {len(written) / 1000:.0f} kB", flush=True)
 
 
 def compute(store: Store, kinds: tuple[Kind, ...]) -> None:
     """Fills the history; one after the other, so that the order is always the same."""
     for kind in kinds:
-        wait(store, submit(store, kind), PATIENCE / 1000)
+        run = run_here(store, kind)
+        if run.state != DONE:
+            raise ValueError(f"{run.title} is {run.state}: {run.message}")
 
 
 def take(browser: Browser, address: str, picture: Picture, scheme: Scheme) -> bytes:
     """The page as it looks when nothing on it is loading any more."""
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
+    page = browser.new_page(viewport={"width": WIDTH, "height": picture.height}, color_scheme=scheme)
     try:
         page.set_default_timeout(PATIENCE)
         page.goto(address + picture.link)
@@ -117,7 +174,7 @@ def still(page: Page) -> bytes:
     for _ in range(MOST_LOOKS):
         page.wait_for_timeout(MOMENT)
         now = page.screenshot(animations="disabled", caret="hide")
-        if now == before:
+        if now == before and not page.locator(STALE).count():
             return now
         before = now
     raise TimeoutError(f"{page.url} did not come to rest in {MOST_LOOKS} looks")

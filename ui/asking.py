@@ -8,17 +8,34 @@ import streamlit as st
 
 from jobs.client import submit, wait
 from jobs.kind import Kind
+from jobs.owner import set_owner
 from jobs.run import DONE, FAILED, QUESTION, STOPPED, Run, progress_line
 from jobs.store import Store
+from ui.access import visitor
 
 PATIENCE = 1.2
 """Seconds that a page waits before it shows progress instead."""
 
 
-@st.cache_resource(show_spinner=False)
 def store() -> Store:
-    """The store of this server."""
-    return Store()
+    """The store of this server, as the present visitor sees it."""
+    who = visitor()
+    set_owner(who)
+    return store_of(who)
+
+
+@st.cache_resource(show_spinner=False)
+def store_of(owner: str | None) -> Store:
+    """The runs of one user, or all of them where nobody signs in."""
+    return Store(owner=owner)
+
+
+def ask(kind: Kind) -> None:
+    """Asks for a run by a click; the page says it if that is refused."""
+    try:
+        submit(store(), kind)
+    except ValueError as error:
+        st.session_state["refused"] = str(error)
 
 
 def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
@@ -28,6 +45,9 @@ def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
     other runs have a button for that.
     """
     run = wait(store(), submit(store(), kind), patience)
+    if run.state == DONE and not kind.kept and run.lost_file:
+        store().delete(run.id)  # an answer without its file is asked for anew
+        run = wait(store(), submit(store(), kind), patience)
     if run.state == DONE:
         return run
     if run.state == FAILED:

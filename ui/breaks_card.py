@@ -61,7 +61,7 @@ def _show_examples(run: Run) -> None:
     if found["examples"]:
         st.download_button(
             "Examples as CSV",
-            data=lambda: pd.DataFrame(found["examples"]).drop(columns="image").to_csv(index=False),
+            data=pd.DataFrame(found["examples"]).drop(columns="image").to_csv(index=False),
             file_name=f"breaks-{run.id}.csv",
             mime="text/csv",
             key="breaks-csv",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from jobs.kinds.speed import SpeedRun
 from jobs.kinds.sweep import SweepRun
@@ -52,7 +53,7 @@ def compared(store: Store, runs: Sequence[Run]) -> Compared:
             left_out.append(f"{run.title}: another model, metric or split")
         else:
             kept.append(run)
-            curves.append(Curve(run.title, order))
+            curves.append(Curve(escape(run.title, quote=False), order))  # plotly reads markup in names
             full = full or next((point for point in order if not point["removed"]), None)
             random = random or [tuple(one) for one in beside]
     return Compared(tuple(kept), tuple(curves), tuple(random), full, tuple(left_out))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from jobs.limits import UPLOAD
 from jobs.uploads import keep, path_of
 from tasks.readers import Source, preview
 from ui.choice import COLUMN_ROLES, Choice
@@ -23,7 +24,7 @@ HUB = "hub:"
 def data_form(choice: Choice) -> None:
     """Lets the user name a file or a data set, shows its first rows, and makes it what the model is judged by."""
     uploaded = st.file_uploader(
-        "CSV, TSV, JSONL, CoNLL-U or plain text", type=list(TYPES), key="upload", max_upload_size=50
+        "CSV, TSV, JSONL, CoNLL-U or plain text", type=list(TYPES), key="upload", max_upload_size=UPLOAD.value
     )
     typed = st.text_input(
         "or a path, or a data set of the hub", key="data-path", placeholder="a path, or hub:owner/name:configuration"

@@ -182,7 +182,7 @@ def _is_of(run: Run, choice: Choice) -> bool:
     """Whether a run is by what the choice judges by, and of the model, the data and the code as they are now."""
     judged = choice.judged
     same = all(run.spec[name] == judged[name] for name in judged)
-    return same and run.id == ImportanceRun(**run.spec).as_run(store().folder).id
+    return same and run.id == store().own_id(ImportanceRun(**run.spec).as_run(store().folder).id)
 
 
 def _rank(run: Run | None) -> tuple[bool, bool, int]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from jobs.client import submit
 from jobs.kind import Kind
 from jobs.run import Run
 from models.catalog import specimen_names
-from ui.asking import answered, store
+from ui.asking import answered, ask, store
 
 
 def offered(kind: Kind, label: str) -> Run | None:
@@ -16,7 +15,7 @@ def offered(kind: Kind, label: str) -> Run | None:
     try:
         store().get(kind.as_run(store().folder).id)
     except KeyError:
-        st.button(label, key=f"start-{label}", on_click=submit, args=(store(), kind))
+        st.button(label, key=f"start-{label}", on_click=ask, args=(kind,))
         return None
     return answered(kind, patience=0.0)
 

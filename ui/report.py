@@ -1,34 +1,59 @@
-"""A report to take home: one HTML file that holds everything it shows and asks for nothing from outside."""
+"""A report to take home: one HTML file that holds everything it shows and asks for nothing from outside.
+
+The same runs always give the same bytes: no time of writing and no random name is in them. So a browser that fetches
+the file late, after the page has run again, still finds it.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
-import json
-from collections.abc import Sequence
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import plotly.io
 from plotly.offline import get_plotlyjs
 
+from jobs.kind import kind_of
 from jobs.run import Run, duration
-from ui.compared_runs import Compared
+from jobs.store import Store
+from ui.compared_runs import Compared, has_curve
 from ui.curves import PARAMETERS, Chart, pareto_chart, pruning_chart
-from ui.metric_text import point_text
 from ui.palette import css_variables
-from ui.run_facts import headline, record_facts, spared
+from ui.report_figures import Drawn, figures_of
+from ui.report_tables import Table, tables_of
+from ui.report_words import circumstances, how_it_was_done, repeat_command, version
+from ui.run_facts import headline, spared
+from ui.sweep_card import split_points
+
+MOST_BYTES = 7_800_000
+"""Of the whole file; what would not fit is left to the tables beside it."""
+
+SHOWN_ROWS = 12
+"""Rows of a table that are seen at once; longer ones are opened by a click."""
+
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The date of every file in the archive, so that the same tables are the same bytes."""
 
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 "Source Sans 3", "Source Sans", system-ui, sans-serif; color: #1b2030; max-width: 1080px;
   margin: 32px auto; padding: 0 24px; }
-h1 { font-size: 30px; margin-bottom: 0; } h2 { font-size: 20px; margin-top: 36px; } h3 { font-size: 17px; }
+h1 { font-size: 30px; margin-bottom: 0; } h2 { font-size: 20px; margin-top: 44px; } h3 { font-size: 17px; }
 p.lede { color: #5b6478; font-size: 17px; margin-top: 4px; }
 table { border-collapse: collapse; font-size: 15px; font-variant-numeric: tabular-nums; }
 td, th { border-bottom: 1px solid #dfe3ee; padding: 4px 14px 4px 0; text-align: left; vertical-align: top; }
+td { max-width: 420px; overflow-wrap: break-word; } th { white-space: nowrap; }
 code, pre { font-size: 14px; background: #f5f6fb; border-radius: 6px; padding: 2px 6px; overflow-wrap: anywhere;
   white-space: pre-wrap; }
-.note { color: #5b6478; font-size: 14px; }
+.note { color: #5b6478; font-size: 14px; } .wide { overflow-x: auto; } a { color: #4031bb; }
+@media print { details > *:not(summary) { display: block; } section { break-inside: avoid-page; } }
 """
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -43,102 +68,179 @@ class Reported:
     points: Sequence[dict[str, Any]]
     command: str
 
+    @classmethod
+    def of(cls, store: Store, run: Run) -> Reported:
+        """A run as the store has it."""
+        return cls(run, store.points(run.id), repeat_command(kind_of(run)))
 
-def report_html(reported: Sequence[Reported], compared: Compared, now: str) -> str:
-    """All runs with their circumstances; curves that can be compared are drawn together first."""
-    n = "1 run" if len(reported) == 1 else f"{len(reported)} runs"
-    parts = [
-        "<h1>Headlight report</h1>",
-        f'<p class="lede">{n}, written {html.escape(now)}. Everything is in this file; it needs no network.</p>',
-        _charts(compared),
-        *(_section(one) for one in reported),
-    ]
-    return (
+
+def report_html(
+    reported: Sequence[Reported], compared: Compared, methods: Mapping[str, Mapping[str, Any]] | None = None
+) -> str:
+    """All runs with their circumstances; curves that can be compared are drawn together first.
+
+    `methods` are the importance methods as the registry describes them, as far as they are known.
+    """
+    opening = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Headlight report</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<style>{STYLE}{css_variables()}</style><script>{get_plotlyjs()}</script></head>"
-        f"<body>{''.join(parts)}</body></html>"
+        f"<style>{STYLE}{css_variables()}</style><script>{get_plotlyjs()}</script></head><body>"
+        f"<h1>Headlight report</h1>{_lede(reported)}{_overview(reported)}{_together(compared)}"
+    )
+    together = {run.id for run in compared.runs} if len(compared.runs) > 1 else set()
+    sections = [_Section(one, number, one.run.id in together, methods or {}) for number, one in enumerate(reported)]
+    text = opening + "".join(_fitting(sections, MOST_BYTES - len(opening.encode())))
+    # Streamlit knows a large file by its length, its beginning, its middle and its end: so the end tells all of it.
+    return f"{text}<!-- {hashlib.sha256(text.encode()).hexdigest()} --></body></html>"
+
+
+def tables_zip(reported: Sequence[Reported]) -> bytes:
+    """Every table of every run as a CSV file in one archive."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for one in reported:
+            for table in tables_of(one.run, one.points):
+                entry = zipfile.ZipInfo(file_name(one.run, table), EARLIEST)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, table.to_csv())
+    return file.getvalue()
+
+
+def file_name(run: Run, table: Table) -> str:
+    """The name of a table as a file: what the run was, which it was, and what is in it; letters and digits only."""
+    parts = (run.kind, run.model.rpartition("/")[2], run.id[:6], table.name)
+    return "-".join(re.sub(r"[^\w]+", "_", part, flags=re.ASCII).strip("_")[:40] for part in parts) + ".csv"
+
+
+@dataclass(frozen=True)
+class _Section:
+    """What is told of one run: in full, or in brief where there is no room."""
+
+    one: Reported
+    number: int
+    is_compared: bool
+    methods: Mapping[str, Mapping[str, Any]]
+
+    def full(self) -> str:
+        """Figures and tables."""
+        run = self.one.run
+        drawn = [] if self.is_compared else figures_of(run, self.one.points)
+        figures = "".join(_figure(one, f"run-{self.number}-{place}") for place, one in enumerate(drawn))
+        tables = "".join(_table(run, table) for table in tables_of(run, self.one.points))
+        return self._around(_finding(self.one) + figures + tables)
+
+    def brief(self) -> str:
+        """What it was and how to repeat it."""
+        return self._around('<p class="note">Its figures and tables would make this file too large.</p>')
+
+    def _around(self, inner: str) -> str:
+        run = self.one.run
+        facts = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+            for name, value in (circumstances(run) | {"State": run.state, "Took": duration(run.seconds(0))}).items()
+        )
+        how = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in how_it_was_done(run, self.methods))
+        command = f"<p>Repeat it with</p><pre>{html.escape(self.one.command)}</pre>" if self.one.command else ""
+        return (
+            f'<section id="run-{self.number}"><h2>{html.escape(run.title)}</h2><p>{html.escape(headline(run))}</p>'
+            f"{inner}<h3>How it was done</h3>{how}<h3>Circumstances</h3><table>{facts}</table>{command}"
+            "</section>"
+        )
+
+
+def _fitting(sections: Sequence[_Section], room: int) -> Iterator[str]:
+    """As many sections in full as there is room for, the first ones first."""
+    briefs = [section.brief() for section in sections]
+    left = room - sum(len(brief.encode()) for brief in briefs)
+    for section, brief in zip(sections, briefs, strict=True):
+        full = section.full()
+        more = len(full.encode()) - len(brief.encode())
+        yield full if more <= left else brief
+        left -= more if more <= left else 0
+
+
+def _lede(reported: Sequence[Reported]) -> str:
+    n = "1 run" if len(reported) == 1 else f"{len(reported)} runs"
+    last = max((one.run.finished or 0.0 for one in reported), default=0.0)
+    when = f", the last of {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC" if last else ""
+    return (
+        f'<p class="lede">{n}{when}. Written by Headlight {html.escape(version())}. Everything is in this file; it '
+        "needs no network.</p>"
     )
 
 
-def _charts(compared: Compared) -> str:
-    if not compared.curves:
+def _overview(reported: Sequence[Reported]) -> str:
+    if len(reported) < 2:
+        return ""
+    rows = "".join(
+        f'<tr><td><a href="#run-{number}">{html.escape(one.run.title)}</a></td><td>{html.escape(headline(one.run))}'
+        f"</td><td>{html.escape(one.run.state)}</td></tr>"
+        for number, one in enumerate(reported)
+    )
+    return f"<table><tr><th>Run</th><th>Result</th><th>State</th></tr>{rows}</table>"
+
+
+def _together(compared: Compared) -> str:
+    """Curves of several runs on one chart, and which of their models are worth keeping."""
+    if len(compared.curves) < 2:
         return ""
     first = compared.runs[0]
     higher = bool((first.result or {}).get("higher_is_better", True))
     chart = Chart(compared.curves, compared.random, compared.full)
-    figures = (pruning_chart(chart, "light"), pareto_chart(compared.curves, PARAMETERS, higher, "light"))
-    drawn = [
-        plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, config={"displayModeBar": False})
-        for figure in figures
-    ]
+    cost = _figure(Drawn("What pruning costs", pruning_chart(chart, "light")), "together", "h2")
+    front = _figure(
+        Drawn("Which models are worth keeping", pareto_chart(compared.curves, PARAMETERS, higher, "light")),
+        "front",
+        "h2",
+    )
     n = compared.curves[0].points[0]["n"]
     about = f"{first.model} on {first.spec['split']}, {n} examples; bands and bars are 95 % intervals."
     return (
-        f"<h2>What pruning costs</h2>{drawn[0]}"
-        f'<p class="note">{html.escape(about)} Dashed: found without training. Grey: random orders.</p>'
-        f"<h2>Which models are worth keeping</h2>{drawn[1]}"
-        '<p class="note">The line joins the models than which no other is both better and smaller.</p>'
+        f'{cost}<p class="note">{html.escape(about)} Dashed: found without training. Grey: random orders.</p>'
+        f'{front}<p class="note">The line joins the models than which no other is both better and smaller.</p>'
     )
 
 
-def _section(one: Reported) -> str:
-    run = one.run
-    facts = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
-        for name, value in (record_facts(run) | {"State": run.state, "Took": duration(run.seconds(0))}).items()
+def _figure(drawn: Drawn, name: str, level: str = "h3") -> str:
+    drawn.figure.update_xaxes(automargin=True)
+    drawn.figure.update_yaxes(automargin=True)  # nobody but the figure itself makes room for its labels here
+    figure = plotly.io.to_html(
+        drawn.figure, include_plotlyjs=False, full_html=False, config={"displayModeBar": False}, div_id=name
     )
-    command = f"<p>Repeat it with <code>{html.escape(one.command)}</code></p>" if one.command else ""
-    return (
-        f"<h2>{html.escape(run.title)}</h2><p>{html.escape(headline(run))}</p>{_points(one)}"
-        f"{_scores(run)}<h3>Circumstances</h3><table>{facts}</table>{command}"
-    )
+    return f"<{level}>{html.escape(drawn.title)}</{level}>{figure}"
 
 
-def _points(one: Reported) -> str:
-    order = sorted(
-        (point for point in one.points if point.get("series") == "order"), key=lambda point: point["removed"]
-    )
+def _finding(one: Reported) -> str:
+    """What a curve says in one sentence."""
+    order, _ = split_points(one.points) if has_curve(one.run) else ([], [])
     if not order:
         return ""
+    n = spared(order)
+    return f"<p>{n} heads go before the first point that is significantly worse (paired test, p &lt; 0.01).</p>"
+
+
+def _table(run: Run, table: Table) -> str:
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = "".join(
-        f"<tr><td>{point['removed']}</td><td>{html.escape(point_text(point))}</td><td>{point['loss']:.4f}</td>"
-        f"<td>{point['parameters']:,}</td><td>{'yes' if point['worse'] else 'no'}</td></tr>"
-        for point in order
+        f"<tr>{''.join(f'<td>{html.escape(_shown(value))}</td>' for value in row)}</tr>" for row in table.rows
     )
-    metric = html.escape(str(order[0]["metric"]))
-    return (
-        f"<p>{spared(order)} heads go before the first point that is significantly worse "
-        "(paired test, p &lt; 0.01).</p>"
-        f"<table><tr><th>Heads removed</th><th>{metric} (95 %)</th><th>Loss</th><th>Parameters</th>"
-        f"<th>Significantly worse</th></tr>{rows}</table>"
+    packed = base64.b64encode(table.to_csv().encode()).decode()
+    link = (
+        f'<a download="{html.escape(file_name(run, table))}" href="data:text/csv;charset=utf-8;base64,{packed}">CSV</a>'
     )
+    inner = f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div><p class="note">{link}</p>'
+    title = html.escape(table.title)
+    if len(table.rows) <= SHOWN_ROWS:
+        return f"<h3>{title}</h3>{inner}"
+    return f"<details><summary>{title} ({len(table.rows)} rows)</summary>{inner}</details>"
 
 
-def _scores(run: Run) -> str:
-    scores = (run.result or {}).get("scores")
-    if not scores:
+def _shown(value: Any) -> str:
+    if value is None:
         return ""
-    errors = run.result["errors"]  # type: ignore[index]
-    ranked = sorted(scores, key=scores.__getitem__, reverse=True)
-    rows = "".join(
-        f"<tr><td>{html.escape(head)}</td><td>{scores[head]:.5g}</td><td>{errors[head]:.2g}</td></tr>"
-        for head in ranked
-    )
-    header = "<tr><th>Head</th><th>Score</th><th>±</th></tr>"
-    return f"<details><summary>All scores</summary><table>{header}{rows}</table></details>"
-
-
-def csv_rows(reported: Sequence[Reported]) -> list[dict[str, Any]]:
-    """Every point of every run, with the run's name: the numbers behind the charts."""
-    return [
-        {"run": one.run.id, "title": one.run.title, **{name: _plain(value) for name, value in point.items()}}
-        for one in reported
-        for point in one.points
-        if "removed" in point
-    ]
-
-
-def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, dict | list) else value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -147,8 +147,7 @@ class RoleFacts:
 def roles_run(choice: Choice) -> RolesRun:
     """The run that the link asks for: what fits the model, or somebody's own trees."""
     given = st.query_params
-    n = given.get("passages", "")
-    size = int(n) if n.isdecimal() and int(n) in SIZES else USUAL
+    size = next((size for size in SIZES if str(size) == given.get("passages")), USUAL)
     data = path_of(given.get("trees", ""))
     return RolesRun(choice.model, data=data, parser=given.get("parser", "") if data else "", n=size)
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jobs.run import Run
-from ui.metric_text import point_text
+from ui.metric_text import metric_text, point_text
 
 
 def headline(run: Run) -> str:
     """The result in a few words; a run that is not done says why, if it can."""
     result = run.result or {}
+    try:
+        told = TOLD[run.kind](result) if result and run.kind in TOLD else ""
+    except KeyError:  # an older version stored less
+        told = ""
+    if told:
+        return told
     if "metrics" in result:
         return f"{result['metrics'][0]['metric']} {point_text(result['metrics'][0])}"
     if "scores" in result:
@@ -22,6 +28,52 @@ def headline(run: Run) -> str:
     if "proof" in result:
         return f"equal to the mask to {result['proof']['max_difference']:.0e}"
     return str(result.get("sentence") or run.message)
+
+
+def _ablations(result: dict[str, Any]) -> str:
+    alone = result["alone"]
+    changed = sum(one["significant"] for one in alone)
+    return f"{changed} of {len(alone)} heads change the {result['metric']} significantly when removed alone"
+
+
+def _dynamics(result: dict[str, Any]) -> str:
+    return f"{len(result['moments'])} checkpoints compared"
+
+
+def _fiak(result: dict[str, Any]) -> str:
+    dense, tuned = (result["measured"][stage]["test"] for stage in ("dense", "tuned"))
+    return _instead(tuned, dense)
+
+
+def _finetune(result: dict[str, Any]) -> str:
+    pruned, tuned = (result["report"][name] for name in ("pruned", "tuned"))
+    return _instead(tuned, pruned)
+
+
+def _learn(result: dict[str, Any]) -> str:
+    after, before = (result["report"]["test"][name] for name in ("after", "before"))
+    return f"{result['removed']} heads gone, {_instead(after, before)}"
+
+
+def _roles(result: dict[str, Any]) -> str:
+    having = sum(bool(one["clauses"]) for one in result["told"].values())
+    return f"{having} of {len(result['told'])} heads have a role"
+
+
+def _instead(now: dict[str, Any], before: dict[str, Any]) -> str:
+    name = now["metric"]
+    return f"{name} {metric_text(name, now['value'])} instead of {metric_text(name, before['value'])} on test"
+
+
+TOLD: dict[str, Callable[[dict[str, Any]], str]] = {
+    "ablations": _ablations,
+    "dynamics": _dynamics,
+    "fiak": _fiak,
+    "finetune": _finetune,
+    "learn": _learn,
+    "roles": _roles,
+}
+"""Kinds whose result is no metric, score or sentence of its own."""
 
 
 def spared(points: Sequence[dict[str, Any]]) -> int:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from jobs.run import RUNNING, WAITING, progress_line
 from jobs.workers import tend
+from ui.access import show_visitor, visitor
 from ui.asking import store
 from ui.choice import Choice
 from ui.palette import css_variables
@@ -33,6 +34,7 @@ def begin_page(title: str, lede: str) -> Choice:
     """
     st.set_page_config(f"{title} · Headlight", layout="wide", initial_sidebar_state=236)
     st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+    visitor()
     choice = Choice.from_link()
     with st.sidebar:
         st.html('<div class="hl-logo"><span class="hl-mark"></span>Headlight</div>')
@@ -43,13 +45,22 @@ def begin_page(title: str, lede: str) -> Choice:
         with st.container(border=True, key="current-model"):
             st.html(f'<div class="hl-group">Model</div><div class="hl-current">{escape(choice.model)}</div>')
         _running()
+        show_visitor()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{escape(lede)}</p>')
+    refused = st.session_state.pop("refused", "")
+    if refused:
+        st.error(refused)
     return choice
 
 
 @st.fragment(run_every=1.5)
 def _running() -> None:
     """The runs under way, of this and every other tab, and of the command line."""
+    with one_sentence():
+        _show_running()
+
+
+def _show_running() -> None:
     tend(store())
     runs = store().runs(WAITING)
     slot = st.container(border=True, key="running") if runs else st.container(key="nothing-running")
@@ -71,6 +82,8 @@ def one_sentence() -> Iterator[None]:
         yield
     except (ValueError, KeyError) as error:
         st.error(str(error.args[0] if error.args else error))
+    except OSError as error:
+        st.error(f"{error.strerror}: {error.filename}" if error.strerror else str(error))
 
 
 def chips(*texts: str) -> str:

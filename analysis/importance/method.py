@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from models.heads import HeadGrid, HeadId
 from models.registry import Registry
 from models.sites import Site
 from tasks.batching import Batch
+from tasks.parts import done_in_parts, fitting_part
 from tasks.task import Task
 
 Values = Float[Tensor, "example number"]
@@ -101,9 +103,16 @@ def portions(method: Method, head_model: HeadModel, task: Task, batches: Iterabl
         raise ValueError(f"{method.title} needs {method.needs_run}; there is none for this model yet")
     method.check(head_model, task)
     for batch in batches:
-        values, weights = method.of_batch(head_model, task, batch)
-        weighed = torch.ones(len(batch)) if weights is None else weights
-        yield Portion(batch.indices, _array(values), _array(weighed))
+        parts = done_in_parts(head_model, batch, partial(_numbers, method, head_model, task))
+        values, weights = (np.concatenate(found) for found in zip(*parts, strict=True))
+        yield Portion(batch.indices, values, weights)
+
+
+def balance_of(method: Method, head_model: HeadModel, task: Task, batch: Batch, found: Portion) -> dict[str, float]:
+    """The method's `balance`, over as many of the rows as fit in memory at once."""
+    part = fitting_part(head_model, batch)
+    n = len(part)
+    return method.balance(head_model, task, part, Portion(part.indices, found.values[:n], found.weights[:n]))
 
 
 def combined(method: Method, grid: HeadGrid, found: Collection[Portion]) -> Scores:
@@ -166,6 +175,12 @@ def on_grid(head_model: HeadModel, batch: Batch, layers: Mapping[Site, OfLayer],
         columns = [head_model.grid.positions[HeadId(site.bank, site.layer, head)] for head in site.kept]
         values[:, columns] = numbers.detach().to(values)
     return values
+
+
+def _numbers(method: Method, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Array, Array]:
+    """The values and weights of the rows."""
+    values, weights = method.of_batch(head_model, task, batch)
+    return _array(values), np.ones(len(batch)) if weights is None else _array(weights)
 
 
 def _array(numbers: Tensor) -> Array:

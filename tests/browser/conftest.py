@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, 
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 
 PATIENCE = 60_000  # milliseconds, for a busy machine
+POLICY = "Content Security Policy"
 expect.set_options(timeout=PATIENCE)
 
 
@@ -35,9 +36,10 @@ def browser(chromium_path: str | None) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a fresh profile; a request that leaves the machine fails the test."""
+    """Opens pages, each in a fresh profile; a request that leaves the machine fails the test, or against the policy."""
     contexts: list[BrowserContext] = []
     left: list[str] = []
+    against: list[str] = []
 
     def opened(**options: object) -> Page:
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
@@ -45,12 +47,14 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.on("request", lambda request: left.append(request.url) if _leaves(request) else None)
+        page.on("console", lambda said: against.append(said.text) if POLICY in said.text else None)
         return page
 
     yield opened
     for context in contexts:
         context.close()
     assert left == [], "requests that left the machine"
+    assert against == [], "what the server's own headers forbid"
 
 
 @pytest.fixture

@@ -25,3 +25,17 @@ def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str)
     page.get_by_role("link", name="Send the mask to the Prune Lab").click()
     expect(page.locator(".hl-editing .hl-off")).to_have_count(16)
     expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
+
+
+@pytest.mark.timeout(240)
+def test_one_click_stops_a_run_that_is_drawn_again_and_again(page: Page, address: str) -> None:
+    page.goto(f"{address}/learn?model=looker")
+    for label, value in (("Steps", "90000"), ("Seed", "7")):
+        page.get_by_role("spinbutton", name=label, exact=True).fill(value)
+        page.get_by_role("spinbutton", name=label, exact=True).press("Tab")
+    page.locator(".st-key-start-learning button").click()
+    expect(page.get_by_text("The gate movie")).to_be_visible()
+    page.locator(".st-key-stop-learning button").click()
+    expect(page.get_by_text("it can go on")).to_be_visible()
+    expect(page.locator(".st-key-go-on-learning button")).to_be_visible()
+    expect(page.locator(".st-key-stop-learning")).to_have_count(0)

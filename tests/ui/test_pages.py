@@ -48,7 +48,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def app(answers: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setenv("HEADLIGHT_HOME", str(answers))
-    asking.store.clear()
+    asking.store_of.clear()
     opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     opened.query_params["model"] = "looker"
     return opened

@@ -1,0 +1,30 @@
+# Headlight in a container: docs/deployment.md tells how to run it.
+FROM python:3.11-slim-bookworm AS build
+COPY requirements.txt requirements.lock requirements-hashes.lock ./
+RUN python -m venv /venv \
+ && /venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements-hashes.lock \
+ && /venv/bin/pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
+      -r requirements.txt -c requirements.lock
+
+FROM python:3.11-slim-bookworm
+RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin headlight \
+ && mkdir /data && chown 10001 /data
+COPY --from=build /venv /venv
+# The code belongs to root, so that the app cannot change it.
+WORKDIR /app
+COPY . .
+ENV PATH=/venv/bin:$PATH \
+    HOME=/data \
+    HEADLIGHT_HOME=/data \
+    HF_HOME=/data/hub \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
+    STREAMLIT_SERVER_PORT=8501 \
+    STREAMLIT_SERVER_HEADLESS=true
+USER 10001
+VOLUME /data
+EXPOSE 8501
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+CMD ["streamlit", "run", "serve.py"]

@@ -1,0 +1,8 @@
+"""The app with its door: allowed hosts, security headers, and the sign-in where one is asked for."""
+
+from streamlit.starlette import App
+
+from ui.guard import middleware
+from ui.sign_in import ROUTES
+
+app = App("app.py", middleware=middleware(), routes=ROUTES)
