@@ -50,7 +50,7 @@ def answer(page: Page, kept: str) -> tuple[float, float]:
 def measure(page: Page, server: AppServer, model: str, n_clicks: int) -> dict[str, float]:
     """Opens a specimen, starts a sweep, and clicks one head after the other."""
     page.goto(f"{server.address}/prune_lab?model={model}")
-    page.locator(".hl-numbers em").first.wait_for(timeout=60_000)
+    page.locator(".hl-numbers em", has_text=" to ").first.wait_for(timeout=60_000)
     cells = page.locator('.hl-editing [role="gridcell"]')
     cells.first.wait_for()
     n_heads = cells.count()

@@ -15,7 +15,7 @@ from tools.check_docs import documents, problems
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (".py", ".js", ".css", ".html", ".md", ".toml", ".sh")
-PACKAGES = ("pages", "ui", "commands", "jobs", "analysis", "pruning", "tasks", "models", "specimens")
+PACKAGES = ("pages", "ui", "commands", "jobs", "analysis", "pruning", "tasks", "lessons", "models", "specimens")
 
 
 def sources(root: Path) -> Iterator[Path]:
