@@ -17,7 +17,7 @@ run: $(VENV)/installed-run
 	$(BIN)/python -m jobs.workers
 	$(BIN)/streamlit run serve.py $(if $(PORT),--server.port $(PORT))
 
-test: browser check
+test: browser check docs
 	$(BIN)/pytest
 	$(BIN)/python tools/check_docs.py
 	@echo "Every check passed."
