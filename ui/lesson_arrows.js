@@ -12,6 +12,7 @@ export default function () {
     const modified = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
     const taken = event.composedPath().some((one) => one instanceof Element && one.matches(TAKEN));
     if (!name || modified || taken) return;
-    [...document.querySelectorAll(`[class*="st-key-${name}"] button`)].at(-1)?.click();
+    const step = new URLSearchParams(location.search).get("step") ?? "1"; // a page may still show buttons of the last
+    [...document.querySelectorAll(`[class*="st-key-${name}${Number(step)}"] button`)].at(-1)?.click();
   });
 }

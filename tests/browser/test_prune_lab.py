@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from jobs.run import CANCELLED, DONE
 from jobs.store import Store
 from tasks.catalog import SPECIMEN_TASKS
-from tools.app_server import ROOT, AppServer
+from tools.app_server import ROOT, AppServer, running_server
 
 pytestmark = pytest.mark.browser
 
@@ -55,6 +55,18 @@ def shown_metric(page: Page, kept: str) -> float:
 def drawn(page: Page) -> Locator:
     """The chart of the sweep; Streamlit keeps an old one for a moment while it draws the next."""
     return page.locator(".st-key-sweep-chart").first
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """A server of its own: a model that was swept before shows its curves instead of the form."""
+    with running_server(tmp_path_factory.mktemp("lab") / "home") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def address(server: AppServer) -> str:
+    return server.address
 
 
 def press(page: Page, key: str) -> None:

@@ -117,6 +117,7 @@ def test_a_gate_run_goes_on_elsewhere_when_its_node_is_lost(
 ) -> None:
     kind = LearnRun("looker", settings={"keep": 12}, n_steps=12, finetune=4, n=10, training={"every": 3, "batch": 4})
     on_cluster.only(1)
+    monkeypatch.setattr(cluster_run, "SECONDS_A_PIECE", 0.05)
     told: list[str] = []
     say = Store.say
 

@@ -24,6 +24,7 @@ from jobs.store import Store
 from tests.analysis import test_importance_contract as contract
 from tests.docs.blocks import DOCS, blocks
 from tools.check_docs import untold_methods
+from ui.asking import store_of
 
 ROOT = DOCS.parent
 PAGE = "adding-a-method.md"
@@ -61,7 +62,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HEADLIGHT_HOME", str(folder))
         patch.setattr("jobs.client.tend", lambda _: None)
         patch.setattr("ui.shell.tend", lambda _: None)
+        store_of.clear()
         yield folder
+    store_of.clear()
 
 
 def imported(name: str, path: Path, patch: pytest.MonkeyPatch) -> ModuleType:
