@@ -63,7 +63,9 @@ def settings_form(gates: str, n_heads: int) -> tuple[dict[str, Any], str]:
 def show_form(choice: Choice, grid: HeadGrid) -> None:
     """Which gates, at which price, for how long; and the button."""
     st.html('<h2 class="hl-card-title">New run</h2>')
-    gates = GATES[st.segmented_control("Gates", list(GATES), default="L0", key="gates", required=True)]
+    gates = GATES[
+        st.segmented_control("Gates", list(GATES), default="L0", key="gates", required=True, bind="query-params")
+    ]
     st.caption(ABOUT[gates])
     names = [bank.bank for bank in grid.banks]
     banks = st.pills("Banks with gates", names, default=names, selection_mode="multi", key="banks") or names

@@ -99,6 +99,18 @@ def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> N
     assert [error.value for error in app.error] == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
 
 
+@pytest.mark.parametrize(
+    ("gates", "told"), [("Subset", "Differentiable subset pruning"), ("Layers", "Layer-wise pruning")]
+)
+def test_a_link_to_the_learn_page_says_which_gates(app: AppTest, gates: str, told: str) -> None:
+    app.run()
+    app.switch_page("pages/learn.py")
+    app.query_params["gates"] = gates
+    app.run()
+    assert app.button_group(key="gates").value == gates
+    assert any(told in caption.value for caption in app.main.caption)
+
+
 def test_pages_load_no_torch() -> None:
     """A server that loads torch starts seconds later and shares its interpreter with heavy work."""
     code = f"""
