@@ -14,6 +14,19 @@ POLICY = "Content Security Policy"
 expect.set_options(timeout=PATIENCE)
 
 
+ATTEMPTS_AFTER_A_FAILURE = 2
+LONGEST = 400  # seconds, for all attempts
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser on a busy machine may stumble; what fails three times in a row is a fault."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=ATTEMPTS_AFTER_A_FAILURE))
+            if not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(LONGEST))
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
     """A server with a store of its own, for the tests that leave it as it is."""
