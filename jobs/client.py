@@ -27,7 +27,7 @@ def submit(store: Store, kind: Kind) -> Run:
         asked = kind.as_run(store.folder)
     run = store.submit(asked, kind.kept, limited=True)
     if run.state == FAILED and run.lane == QUESTION:
-        store.resume(run.id)
+        store.resume(run.id, limited=True)
         run = store.get(run.id)
     if not run.ended:
         tend(store)

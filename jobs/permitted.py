@@ -38,6 +38,7 @@ def check_permitted(spec: Mapping[str, Any], folder: Path) -> None:
     for model in models:
         if model not in specimen_names():
             _check_path(model, folder)
+    _check_path(spec.get("parser") or "", folder)
     check_data(spec.get("data") or "", folder)
 
 

@@ -23,6 +23,7 @@ MOST_ATTEMPTS = 5
 """How often a run is taken up again after the death of its worker before it counts as failed."""
 
 LONGEST_TITLE = 120
+SECONDS_FOR_A_LOCK = 20.0
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -92,15 +93,21 @@ class Store:
             return run_id
         return hashlib.sha256(f"{self.owner}\n{run_id}".encode()).hexdigest()[:LENGTH_OF_ID]
 
-    def resume(self, run_id: str) -> None:
-        """Queues a run again that ended short of its aim; it goes on with the points it has."""
+    def resume(self, run_id: str, limited: bool = False) -> None:
+        """Queues a run again that ended short of its aim; it goes on with the points it has.
+
+        Where it is `limited`, a ValueError says that too many wait or run already.
+        """
         run_id = self._known(run_id)
         with self._transaction() as connection:
-            connection.execute(
+            changed = connection.execute(
                 "UPDATE runs SET state = ?, queued = ?, finished = NULL, message = '', attempts = 0, cancel = 0 "
                 f"WHERE id = ? AND state IN {_places(RESUMABLE)}",
                 (QUEUED, time.time(), run_id, *RESUMABLE),
             )
+            if limited and changed.rowcount:
+                own, everybody = self._under_way(connection)
+                check_queue(own - 1, everybody - 1)  # a refusal takes the change back
 
     def cancel(self, run_id: str) -> None:
         """Asks a running run to stop after its present step; one that waits is cancelled at once."""
@@ -302,7 +309,10 @@ class Store:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=20, isolation_level=None)
+        try:
+            connection = sqlite3.connect(self.path, timeout=SECONDS_FOR_A_LOCK, isolation_level=None)
+        except sqlite3.Error as error:
+            raise trouble(self.path, error) from error
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")

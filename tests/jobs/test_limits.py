@@ -12,12 +12,14 @@ from jobs.execute import execute
 from jobs.kinds.attention import AttentionQuestion
 from jobs.kinds.dynamics import DynamicsRun
 from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.kinds.roles import RolesRun
 from jobs.limits import SETTINGS, TEXT, demo
 from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
-from jobs.run import DONE, FAILED
+from jobs.run import CANCELLED, DONE, FAILED, QUESTION, QUEUED
 from jobs.store import Store
+from jobs.visitor_store import VisitorStore
 from tests.jobs.counting import Counting
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +75,33 @@ def test_a_user_has_so_many_runs_under_way_and_others_have_theirs(monkeypatch: p
     submit(bob, Counting("looker", to=3))
     ada.end(first.id, DONE, result={})
     submit(ada, Counting("looker", to=3))
+
+
+def test_who_cancels_and_asks_for_more_does_not_resume_more_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_JOBS", "2")
+    ada = VisitorStore(owner="ada")
+    runs = []
+    for to in range(1, 5):
+        runs.append(submit(ada, Counting("looker", to=to)))
+        ada.cancel(runs[-1].id)
+    for run in runs[:2]:
+        ada.resume(run.id)
+    ada.resume(runs[0].id)  # which waits already, and is no new one
+    for run in runs[2:]:
+        with pytest.raises(ValueError, match="2 of your runs wait or run already"):
+            ada.resume(run.id)
+    assert [ada.get(run.id).state for run in runs] == [QUEUED, QUEUED, CANCELLED, CANCELLED]
+    Store().resume(runs[3].id)
+    assert ada.get(runs[3].id).state == QUEUED, "a shell is not limited"
+
+
+def test_a_question_that_failed_is_not_asked_anew_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_MAX_JOBS", "1")
+    failed = submit(Store(), Counting("looker", serve=QUESTION))
+    Store().end(failed.id, FAILED, "for a test")
+    submit(Store(), Counting("looker", to=2))
+    with pytest.raises(ValueError, match="1 of your runs wait or run already"):
+        submit(Store(), Counting("looker", serve=QUESTION))
 
 
 def test_the_queue_has_a_length_for_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +165,30 @@ def test_a_demo_takes_no_upload_and_opens_no_file(in_demo: Store) -> None:
     with pytest.raises(ValueError, match="takes no data of your own"):
         uploads.path_of(__file__)
     assert not (in_demo.folder / "uploads").exists()
+
+
+def test_in_a_demo_nobody_takes_away_or_renames_what_all_share(in_demo: Store) -> None:
+    run = run_here(in_demo, Counting("looker"))
+    visitor = VisitorStore(in_demo.folder)
+    assert visitor.shared
+    for change in (lambda: visitor.rename(run.id, "x"), lambda: visitor.delete(run.id), lambda: visitor.prune(0)):
+        with pytest.raises(ValueError, match="this is a demo, whose runs all visitors share; none is"):
+            change()
+    assert in_demo.get(run.id) == run
+    assert run.folder.exists()
+    answer = run_here(in_demo, MethodsQuestion("", code_mark()))
+    visitor.delete(answer.id)  # the page asks for it anew
+    in_demo.delete(run.id)  # by a shell
+    assert in_demo.runs() == []
+
+
+def test_who_signs_in_to_a_demo_has_runs_of_their_own_to_change(in_demo: Store) -> None:
+    ada = VisitorStore(in_demo.folder, "ada")
+    run = submit(ada, Counting("looker"))
+    ada.rename(run.id, "mine")
+    ada.cancel(run.id)
+    ada.delete(run.id)
+    assert ada.runs() == []
 
 
 def test_a_run_that_was_asked_for_before_the_demo_is_not_taken_up_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

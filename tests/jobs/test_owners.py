@@ -165,7 +165,12 @@ def test_who_signs_in_opens_folders_of_their_own_runs_alone(ada: Store) -> None:
 )
 def test_who_signs_in_looks_at_no_other_folder_whether_it_exists_or_not(home: Path, name: str) -> None:
     with acting_for("ada"):
-        for spec in ({"model": name}, {"model": "looker", "data": name}, {"model": "looker", "checkpoints": [name]}):
+        for spec in (
+            {"model": name},
+            {"model": "looker", "data": name},
+            {"model": "looker", "checkpoints": [name]},
+            {"model": "looker", "parser": name},
+        ):
             with pytest.raises(ValueError, match="is not in a folder that this server opens"):
                 check_permitted(spec, home)
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
@@ -177,7 +182,7 @@ def test_who_signs_in_may_use_specimens_the_hub_and_uploads(home: Path) -> None:
     mark = keep("rows.csv", b"text\nfirst")
     with acting_for("ada"):
         check_permitted({"model": "looker", "data": path_of(mark)}, home)
-        check_permitted({"model": "owner/name", "data": "hub:owner/name:part"}, home)
+        check_permitted({"model": "owner/name", "data": "hub:owner/name:part", "parser": "en_core_web_sm"}, home)
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
             check_permitted({"model": "looker", "data": str(home / "uploads")}, home)
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
