@@ -21,6 +21,7 @@ from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.run_button import show_run_button
+from ui.sentence import told
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import PRUNE_LAB
 from ui.training_chart import training_chart
@@ -294,5 +295,5 @@ with one_sentence():
                 show_run_button(shown, "learning")
                 alive = shown.state in WAITING
                 moving = alive or st.session_state.get("playing")
-                st.fragment(show_run, run_every=0.8 if moving else None)(choice, shown.id, heads, gone, alive)
+                st.fragment(told(show_run), run_every=0.8 if moving else None)(choice, shown.id, heads, gone, alive)
         show_comparison(choice, len(heads) - len(gone))

@@ -27,6 +27,7 @@ from ui.mask_link import short_mask
 from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.repair_card import show_repair
+from ui.sentence import told
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import PRUNE_LAB, ROLES
 from ui.speed_card import show_speed
@@ -44,6 +45,7 @@ def refresh() -> None:
 
 
 @st.fragment(key=EDITING)
+@told
 def show_mask(lab: Lab, methods: dict[str, str]) -> None:
     """The numbers, the grid to edit, and the presets."""
     tiles = st.empty()
@@ -108,6 +110,7 @@ def show_numbers(lab: Lab) -> None:
 
 
 @st.fragment(run_every=0.3)
+@told
 def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
     """The numbers as they come."""
     run, full = ask(lab.choice, lab.spelt), unpruned(lab.choice)
@@ -131,7 +134,7 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
     runs = sweeps_of(store(), lab.choice)
     if runs:
         shown = shown_sweep(runs)
-        st.fragment(show_curves, key=CURVES, run_every=None if shown.ended else 0.7)(lab, shown.ended)
+        st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else 0.7)(lab, shown.ended)
         with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
             show_sweep_button(shown)
             with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
@@ -152,6 +155,7 @@ def here(lab: Lab) -> dict[str, Any]:
 
 
 @st.fragment(key=MORE)
+@told
 def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
     """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
     budget, breaks, card, masks, speed, repair, home = st.tabs(

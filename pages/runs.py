@@ -17,6 +17,7 @@ from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pare
 from ui.model_facts import facts_html
 from ui.report import Reported, report_html, tables_zip
 from ui.run_facts import headline, record_facts, spared
+from ui.sentence import by_click, told
 from ui.shell import begin_page, one_sentence, theme
 from ui.sweep_card import split_points
 
@@ -39,23 +40,16 @@ def table(runs: list[Run], now: float) -> pd.DataFrame:
     )
 
 
-def act(what: str, run_id: str, *more: str) -> None:
-    """Cancels, resumes, renames or deletes a run; what cannot be done is said on the page."""
-    try:
-        getattr(store(), what)(run_id, *more)
-    except (ValueError, KeyError) as error:
-        st.session_state["refused"] = str(error.args[0])
-
-
 def rename(run_id: str) -> None:
     """Takes the name that was typed."""
-    act("rename", run_id, st.session_state[f"name-{run_id}"])
+    by_click(lambda: store().rename(run_id, st.session_state[f"name-{run_id}"]))
 
 
 def show_actions(run: Run) -> None:
     """What can be done with a run, and what is known of it."""
     st.html(f'<h2 class="hl-card-title">{escape(run.title)}</h2>')
-    st.text_input("Name", run.title, key=f"name-{run.id}", on_change=rename, args=(run.id,), max_chars=120)
+    if not store().shared:
+        st.text_input("Name", run.title, key=f"name-{run.id}", on_change=rename, args=(run.id,), max_chars=120)
     st.html(facts_html(record_facts(run)))
     if run.message:
         st.info(run.message)
@@ -65,11 +59,11 @@ def show_actions(run: Run) -> None:
         st.code(command, language=None, wrap_lines=True)
     buttons = st.columns(2)
     if run.state in WAITING:
-        buttons[0].button("Cancel", key="cancel", on_click=act, args=("cancel", run.id), width="stretch")
+        buttons[0].button("Cancel", key="cancel", on_click=by_click, args=(store().cancel, run.id), width="stretch")
     if run.state in RESUMABLE:
-        buttons[0].button("Resume", key="resume", on_click=act, args=("resume", run.id), width="stretch")
-    if run.ended:
-        buttons[1].button("Delete", key="delete", on_click=act, args=("delete", run.id), width="stretch")
+        buttons[0].button("Resume", key="resume", on_click=by_click, args=(store().resume, run.id), width="stretch")
+    if run.ended and not store().shared:
+        buttons[1].button("Delete", key="delete", on_click=by_click, args=(store().delete, run.id), width="stretch")
 
 
 def show_charts(together: Compared) -> None:
@@ -182,6 +176,7 @@ def chosen_runs(runs: list[Run]) -> list[Run]:
 
 
 @st.fragment(run_every=1.0)
+@told
 def show_runs() -> None:
     """The table, beside it the run that was ticked last or that the link names, and the ticked ones compared."""
     now = time.time()
@@ -231,17 +226,15 @@ def show_runs() -> None:
 
 
 choice = begin_page("Runs", "What was computed on this machine, in any tab or shell. Tick runs to compare them.")
-refused = st.session_state.pop("refused", "")
-if refused:
-    st.error(refused)
 with one_sentence():
     listed = store().runs()
     if listed:  # outside of what runs every second, or a click may come between
         show_downloads(chosen_runs(listed))
 with one_sentence():
     show_runs()
-with st.popover("Delete old runs"):
-    days = st.number_input("Older than so many days", 0, 3650, 30, key="days")
-    if st.button("Delete them", key="prune"):
-        st.toast(f"{store().prune(days * DAY)} runs deleted")
-        st.rerun()
+if not store().shared:
+    with st.popover("Delete old runs"), one_sentence():
+        days = st.number_input("Older than so many days", 0, 3650, 30, key="days")
+        if st.button("Delete them", key="prune"):
+            st.toast(f"{store().prune(days * DAY)} runs deleted")
+            st.rerun()

@@ -10,14 +10,15 @@ from jobs.client import submit, wait
 from jobs.kind import Kind
 from jobs.owner import set_owner
 from jobs.run import DONE, FAILED, QUESTION, STOPPED, Run, progress_line
-from jobs.store import Store
+from jobs.visitor_store import VisitorStore
 from ui.access import visitor
+from ui.sentence import by_click, told
 
 PATIENCE = 1.2
 """Seconds that a page waits before it shows progress instead."""
 
 
-def store() -> Store:
+def store() -> VisitorStore:
     """The store of this server, as the present visitor sees it."""
     who = visitor()
     set_owner(who)
@@ -25,17 +26,14 @@ def store() -> Store:
 
 
 @st.cache_resource(show_spinner=False)
-def store_of(owner: str | None) -> Store:
+def store_of(owner: str | None) -> VisitorStore:
     """The runs of one user, or all of them where nobody signs in."""
-    return Store(owner=owner)
+    return VisitorStore(owner=owner)
 
 
 def ask(kind: Kind) -> None:
     """Asks for a run by a click; the page says it if that is refused."""
-    try:
-        submit(store(), kind)
-    except ValueError as error:
-        st.session_state["refused"] = str(error)
+    by_click(lambda: submit(store(), kind))
 
 
 def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
@@ -78,7 +76,7 @@ def show_ended(run: Run) -> None:
 
 
 def _resume_button(run: Run, label: str) -> None:
-    st.button(label, key=f"resume-{run.id}", on_click=store().resume, args=(run.id,))
+    st.button(label, key=f"resume-{run.id}", on_click=by_click, args=(store().resume, run.id))
 
 
 def _show_progress(run: Run) -> None:
@@ -86,10 +84,17 @@ def _show_progress(run: Run) -> None:
     with st.container(key=f"progress-{run.id}", horizontal=True, vertical_alignment="center"):
         _progress(run.id)
         if run.lane != QUESTION:
-            st.button("Cancel", key=f"cancel-{run.id}", on_click=store().cancel, args=(run.id,), type="tertiary")
+            st.button(
+                "Cancel",
+                key=f"cancel-{run.id}",
+                on_click=by_click,
+                args=(store().cancel, run.id),
+                type="tertiary",
+            )
 
 
 @st.fragment(run_every=0.5)
+@told
 def _progress(run_id: str) -> None:
     run = store().get(run_id)
     if run.ended:

@@ -23,6 +23,7 @@ from ui.choice import Choice
 from ui.lesson_controls.control import Stage
 from ui.live_metric import ask, chance_text, point_of, unpruned
 from ui.metric_text import NO_CHANGE, change_text, metric_text
+from ui.sentence import by_click, told
 
 Point = Mapping[str, Any]
 BIG_TICK, BIG_TITLE, BIG_LINE = 18, 20, 5
@@ -49,6 +50,7 @@ def live(choice: Choice, mask: str) -> tuple[dict[str, Any] | None, dict[str, An
 
 
 @st.fragment(run_every=0.4)
+@told
 def _wait_for(choice: Choice, mask: str) -> None:
     if ask(choice, mask).ended and unpruned(choice).ended:
         st.rerun()
@@ -73,6 +75,7 @@ def _submitted(choice: Choice, mask: str) -> Run:
 
 
 @st.fragment(run_every=0.5)
+@told
 def _wait_for_more(run_ids: list[str], ended: int) -> None:
     now = sum(store().get(run_id).ended for run_id in run_ids)
     st.html(f'<p class="hl-source">measured {now} of {len(run_ids)}</p>')
@@ -84,7 +87,7 @@ def followed(kind: Kind, draw: Callable[[Run], None]) -> Run | None:
     """A run that is drawn while it goes on, started if need be; given back once it is done."""
     run = submit(store(), kind)
     if run.state == FAILED:
-        st.button("Try again", key=f"again-{run.id}", on_click=store().resume, args=(run.id,))
+        st.button("Try again", key=f"again-{run.id}", on_click=by_click, args=(store().resume, run.id))
         raise ValueError(run.message)
     if run.ended and run.result is None:
         show_ended(run)
@@ -97,6 +100,7 @@ def followed(kind: Kind, draw: Callable[[Run], None]) -> Run | None:
 
 
 @st.fragment(run_every=0.8)
+@told
 def _follow(run_id: str, draw: Callable[[Run], None]) -> None:
     state, body = st.empty(), st.container()
     run = store().get(run_id)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from ui.access import show_visitor, visitor
 from ui.asking import store
 from ui.choice import Choice
 from ui.palette import css_variables
+from ui.sentence import REFUSED, one_sentence
 from ui.site_map import RUNS, SITE_MAP
 
 STYLESHEET = Path(__file__).with_name("style.css")
@@ -36,6 +35,7 @@ def begin_page(title: str, lede: str) -> Choice:
     st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
     visitor()
     choice = Choice.from_link()
+    refused = st.session_state.pop(REFUSED, "")
     with st.sidebar:
         st.html('<div class="hl-logo"><span class="hl-mark"></span>Headlight</div>')
         for group, pages in SITE_MAP.items():
@@ -47,7 +47,6 @@ def begin_page(title: str, lede: str) -> Choice:
         _running()
         show_visitor()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{escape(lede)}</p>')
-    refused = st.session_state.pop("refused", "")
     if refused:
         st.error(refused)
     return choice
@@ -56,6 +55,8 @@ def begin_page(title: str, lede: str) -> Choice:
 @st.fragment(run_every=1.5)
 def _running() -> None:
     """The runs under way, of this and every other tab, and of the command line."""
+    if REFUSED in st.session_state:  # by a click in a part that runs alone: the whole page says it
+        st.rerun()
     with one_sentence():
         _show_running()
 
@@ -73,17 +74,6 @@ def _show_running() -> None:
         if others:
             st.html(f'<div class="hl-source">{others} more waiting or running</div>')
         st.page_link(RUNS.file, label="All runs", query_params=Choice.from_link().link)
-
-
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Shows bad input as one sentence on the page."""
-    try:
-        yield
-    except (ValueError, KeyError) as error:
-        st.error(str(error.args[0] if error.args else error))
-    except OSError as error:
-        st.error(f"{error.strerror}: {error.filename}" if error.strerror else str(error))
 
 
 def chips(*texts: str) -> str:

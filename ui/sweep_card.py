@@ -22,6 +22,7 @@ from ui.asking import store
 from ui.choice import Choice
 from ui.curves import Chart, Curve, pruning_chart
 from ui.method_form import option_widget
+from ui.sentence import by_click
 from ui.shell import theme
 
 STEPS = {"one head at a time": 0.0, "every 2 %": 0.02, "every 5 %": 0.05, "every 10 %": 0.1}
@@ -137,10 +138,11 @@ def _source(run: Run, order: Sequence[dict[str, Any]]) -> str:
 def show_sweep_button(run: Run) -> None:
     """Ends a sweep, or takes it up again; outside of what runs every second, which would swallow clicks."""
     if run.state in WAITING:
-        st.button("Cancel", key="cancel-sweep", on_click=store().cancel, args=(run.id,), icon=":material/stop_circle:")
+        stop = store().cancel, run.id
+        st.button("Cancel", key="cancel-sweep", on_click=by_click, args=stop, icon=":material/stop_circle:")
     elif run.state in RESUMABLE:
         st.warning(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept.")
-        st.button("Resume", key="resume-sweep", on_click=store().resume, args=(run.id,))
+        st.button("Resume", key="resume-sweep", on_click=by_click, args=(store().resume, run.id))
 
 
 def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) -> None:
