@@ -98,7 +98,7 @@ def show_relations(facts: RoleFacts, head: HeadId | None) -> None:
         whose = short(head) if of_one else "a head"
         title = f"For {n} of {len(rows)} relations {whose} does better than any fixed offset could"
         passes = f"passes at {facts.needed('syntactic')}"
-        source = f"Words whose strongest attention is the related word · tick = best fixed offset, {passes}"
+        source = f"Words whose strongest attention is the related word · tick = baseline, {passes}"
     if not rows:
         st.html('<h2 class="hl-card-title">This head looks at another sentence: no tree has relations for it</h2>')
         return

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 
 import streamlit as st
 
-from jobs.kinds.roles import RolesRun
 from models.heads import HeadGrid, HeadId
 from ui.asking import known
 from ui.lab_masks import Lab
 from ui.metric_text import point_text
+from ui.role_facts import roles_run
 from ui.sweep_card import newest_order
 
 WAYS = ("Least important", "A point of the sweep", "A role", "A layer", "Random", "Invert")
@@ -77,7 +77,7 @@ def _point(lab: Lab, row: st.delta_generator.DeltaGenerator) -> frozenset[HeadId
 
 
 def _role(lab: Lab, row: st.delta_generator.DeltaGenerator) -> frozenset[HeadId] | None:
-    found = known(RolesRun(lab.choice.model))
+    found = known(roles_run(lab.choice))
     if found is None:
         row.caption("Open the Roles page once; then heads can be chosen by role here.")
         return None

@@ -18,6 +18,8 @@ from ui.palette import ROLES
 NONE = "none"
 SIZES = (100, 200, 400, 600, 1200)
 USUAL = 600
+MARK = "role."
+"""What the name of a threshold begins with in a link."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +147,28 @@ class RoleFacts:
 
 
 def roles_run(choice: Choice) -> RolesRun:
-    """The run that the link asks for: what fits the model, or somebody's own trees."""
+    """The run that the link asks for: what fits the model, a task that was chosen, or somebody's own trees."""
     given = st.query_params
     size = next((size for size in SIZES if str(size) == given.get("passages")), USUAL)
     data = path_of(given.get("trees", ""))
-    return RolesRun(choice.model, data=data, parser=given.get("parser", "") if data else "", n=size)
+    parser, task = (given.get("parser", ""), "") if data else ("", choice.task)
+    return RolesRun(choice.model, data=data, parser=parser, task=task, options=asked_thresholds(given), n=size)
+
+
+def asked_thresholds(given: Mapping[str, str]) -> dict[str, float]:
+    """The thresholds that a link names, such as `role.syntactic.margin=0.15`; the run refuses those that are wrong."""
+    named = {name.removeprefix(MARK): value for name, value in given.items() if name.startswith(MARK)}
+    return {name: number for name, value in named.items() if (number := _number(value)) is not None}
+
+
+def _number(text: str) -> float | None:
+    """A whole number where it is spelt as one."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
 
 
 def kept_of(facts: RoleFacts, removed: Collection[HeadId], bank: str) -> list[HeadId]:

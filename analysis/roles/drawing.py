@@ -11,6 +11,7 @@ from analysis.attention.tokens import readable
 from analysis.roles.broad import Broad
 from analysis.roles.looking import ANY, Look, look_at
 from analysis.roles.pieces import NO_WORD
+from analysis.roles.progress import Progress, Progressing
 from analysis.roles.sample import Reading, Sample, Side
 from analysis.roles.typical import Typical
 from models.head_model import HeadModel
@@ -49,14 +50,17 @@ class Drawn:
 
 def drawn_examples(
     head_model: HeadModel, sample: Sample, typical: Examples
-) -> dict[str, dict[HeadId, tuple[Drawn, ...]]]:
-    """The typical examples as they are drawn, by role and head; reads those once more."""
+) -> Progressing[dict[str, dict[HeadId, tuple[Drawn, ...]]]]:
+    """The typical examples as they are drawn, by role and head; reads those once more, a step a batch."""
     collector = _Collector(head_model, typical)
     wanted = {one.index for own in typical.values() for examples in own.values() for one in examples}
     readings = {reading.index: reading for reading in sample.readings if reading.index in wanted}
     part = replace(sample, readings=tuple(readings.values()))
+    done = 0
     for batch in part.batches(head_model) if readings else ():
         look_at(head_model, batch, readings, collector.add)
+        done += len(batch)
+        yield Progress(done, len(readings))
     return {
         key: {head: tuple(collector.found[key, head, one.index] for one in examples) for head, examples in own.items()}
         for key, own in typical.items()

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
 
 from analysis.roles.looking import Look, look_at
-from analysis.roles.role import RATE, Role, RoleFinding, Tally, judged, roles
+from analysis.roles.progress import Progress, Progressing, at_once
+from analysis.roles.role import RATE, Role, RoleFinding, Tally, judged
 from analysis.roles.sample import Sample
+from analysis.roles.thresholds import usual_roles
 from models.head_model import HeadModel
 from models.heads import HeadId
 from models.sites import Site
+from models.threads import one_thread
 
 Findings = Mapping[str, Mapping[HeadId, RoleFinding]]
 """By the key of the role and by head; a role that this sample cannot show is left out."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How many readings of how many have been looked at."""
-
-    done: int
-    total: int
-
-
 def all_roles() -> tuple[Role, ...]:
     """Every role with its default thresholds."""
-    return tuple(role() for role in roles().values())
+    return tuple(usual_roles().values())
 
 
 def find_roles(
     head_model: HeadModel, sample: Sample, asked: Iterable[Role] | None = None, rate: float = RATE
-) -> Generator[Progress, None, dict[str, dict[HeadId, RoleFinding]]]:
+) -> Progressing[dict[str, dict[HeadId, RoleFinding]]]:
     """Reads the sample once, a step a batch, and returns what was found in every head that is still there."""
     wanted = tuple(all_roles() if asked is None else asked)
-    tallies = _tallies(head_model, sample, wanted)
+    tallies = yield from _tallies(head_model, sample, wanted)
 
     def add(site: Site, look: Look) -> None:
         for tally in tallies.get(site.bank, {}).values():
@@ -49,6 +43,7 @@ def find_roles(
         yield Progress(done, len(readings))
     found = {}
     for role in wanted:
+        yield Progress(done, len(readings))
         trials = [trial for own in tallies.values() if role.key in own for trial in own[role.key].trials()]
         if trials:
             found[role.key] = judged(role, trials, rate)
@@ -59,21 +54,19 @@ def roles_of(
     head_model: HeadModel, sample: Sample, asked: Iterable[Role] | None = None, rate: float = RATE
 ) -> dict[str, dict[HeadId, RoleFinding]]:
     """The same at once."""
-    steps = find_roles(head_model, sample, asked, rate)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: dict[str, dict[HeadId, RoleFinding]] = end.value
-            return found
+    return at_once(find_roles(head_model, sample, asked, rate))
 
 
-def _tallies(head_model: HeadModel, sample: Sample, wanted: Iterable[Role]) -> dict[str, dict[str, Tally]]:
-    """By bank and by key of the role."""
+def _tallies(
+    head_model: HeadModel, sample: Sample, wanted: Iterable[Role]
+) -> Generator[Progress, None, dict[str, dict[str, Tally]]]:
+    """By bank and by key of the role; a step each, for what is to be counted takes as long as some batches."""
     tallies: dict[str, dict[str, Tally]] = {}
     for bank in head_model.grid.banks:
         for role in wanted:
-            tally = role.tally(sample, bank.bank) if bank.bank in role.banks else None
+            yield Progress(0, len(sample.readings))
+            with one_thread():
+                tally = role.tally(sample, bank.bank) if bank.bank in role.banks else None
             if tally is not None:
                 tallies.setdefault(bank.bank, {})[role.key] = tally
     return tallies

@@ -72,10 +72,15 @@ def surviving(found: Findings, removed: Collection[HeadId]) -> dict[str, Survivo
 def importance_by_role(
     found: Findings, scores: Mapping[HeadId, float], confidence: Mapping[HeadId, float]
 ) -> dict[str, RoleImportance]:
-    """How much the heads of each role matter by any importance method, beside what their confidence explains."""
-    heads = sorted(scores)
-    if not heads or set(confidence) != set(heads):
-        raise ValueError(f"scores of {len(heads)} heads and confidence of {len(confidence)}; both need the same heads")
+    """How much the heads of each role matter by any importance method, beside what their confidence explains.
+
+    Of scored heads only those count in which roles were looked for: heads that are gone have neither role nor weight.
+    """
+    if set(confidence) != set(scores):
+        raise ValueError(f"scores of {len(scores)} heads and confidence of {len(confidence)}; both need the same heads")
+    heads = sorted(set(scores) & {head for own in found.values() for head in own})
+    if not heads:
+        raise ValueError(f"scores of {len(scores)} heads, in none of which roles were looked for; some are needed")
     values = np.abs(np.array([scores[head] for head in heads]))
     score_ranks = ranks(np.array([scores[head] for head in heads]))
     confidence_ranks = ranks(np.array([confidence[head] for head in heads]))

@@ -19,6 +19,7 @@ from models.capture import watching
 from models.head_model import HeadModel
 from models.probe_inputs import accepted
 from models.sites import Site
+from models.threads import one_thread
 from tasks.batching import IGNORED, Batch
 
 TOKEN, ANY, WORD, WRITTEN = "token", "any token", "word", "written word"
@@ -41,6 +42,7 @@ class Look:
     bank: str
     attention: Maps
     _known: dict[str, Maps] = field(default_factory=dict, repr=False)
+    _strongest: dict[str, Strongest] = field(default_factory=dict, repr=False)
 
     def weights(self, unit: str) -> Maps:
         """Attention between units; 0 on what is none, such as special tokens.
@@ -54,7 +56,12 @@ class Look:
 
     def strongest(self, unit: str) -> Strongest:
         """The unit that each looks at most; -1 where no weight is on any, or where several have the most alike."""
-        weights = self.weights(unit)
+        if unit not in self._strongest:
+            self._strongest[unit] = self._found_strongest(self.weights(unit))
+        return self._strongest[unit]
+
+    @staticmethod
+    def _found_strongest(weights: Maps) -> Strongest:
         most, places = weights.topk(min(2, weights.shape[-1]), dim=-1)
         decided = most[..., 0] > 0
         if most.shape[-1] == 2:
@@ -121,7 +128,9 @@ class _Layers:
         calls = self.calls.setdefault(site, [])
         calls.append(torch.cat(self.parts.pop(site), dim=-2))
         if len(calls) == site.calls:
-            self._hand_on(site, torch.stack(self.calls.pop(site)).mean(dim=0))
+            attention = torch.stack(self.calls.pop(site)).mean(dim=0) if site.calls > 1 else self.calls.pop(site)[0]
+            with one_thread():
+                self._hand_on(site, attention)
 
     def _n_queries(self, site: Site, attention: Attention) -> int:
         inputs = self.batch.inputs

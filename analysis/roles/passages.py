@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from models.head_model import HeadModel
-from tasks.catalog import SEED, SPECIMEN_TASKS
+from tasks.catalog import SEED, SPECIMEN_TASKS, TASKS
+from tasks.chosen import FIDELITY
 from tasks.corpus import InferencePair, Sentence, Story, inference_pairs, sentences, stories
 from tasks.natural import CONLLU
 from tasks.readers import Source
@@ -46,16 +47,30 @@ class Passage:
     alignment: tuple[tuple[int, int], ...] = ()
 
 
-def passages_for(head_model: HeadModel, n: int, split: str = "development") -> list[Passage]:
-    """The first n passages of what a specimen reads, or of our natural sentences for any other model."""
-    task = SPECIMEN_TASKS.get(head_model.name)
+def passages_for(
+    head_model: HeadModel, n: int, split: str = "development", task: str = ""
+) -> tuple[list[Passage], str]:
+    """The first n passages that the grammar makes for a task, by default the one of a specimen; and what they are.
+
+    For any other task, and for a model without one, our natural sentences, which have no splits here.
+    """
+    if task not in ("", FIDELITY, *TASKS):
+        raise ValueError(f"no task {task!r}; known: {', '.join(sorted([FIDELITY, *TASKS]))}")
+    written = _written(SPECIMEN_TASKS.get(head_model.name, "") if task in ("", FIDELITY) else task, split)
+    if written is not None:
+        passages = list(islice(written, n))
+        return passages, f"{len(passages)} passages of {split}"
+    passages = from_trees(read_trees(Source.from_path(CONLLU)).sentences[:n])
+    return passages, f"{len(passages)} natural sentences"
+
+
+def _written(task: str, split: str) -> Iterator[Passage] | None:
+    """What the grammar makes for a task, if it makes anything."""
     if task == "translation":
-        return [of_sentence(one) for one in islice(sentences(SEED, split), n)]
+        return map(of_sentence, sentences(SEED, split))
     if task == "inference":
-        return [of_pair(one) for one in islice(inference_pairs(SEED, split), n)]
-    if task == "stories":
-        return [of_story(one) for one in islice(stories(SEED, split), n)]
-    return from_trees(read_trees(Source.from_path(CONLLU)).sentences[:n])
+        return map(of_pair, inference_pairs(SEED, split))
+    return map(of_story, stories(SEED, split)) if task == "stories" else None
 
 
 def read_passages(source: Source, n: int) -> tuple[list[Passage], tuple[BrokenRow, ...]]:
@@ -79,13 +94,14 @@ def from_trees(trees: Iterable[TreeSentence]) -> list[Passage]:
     ]
 
 
-def parsed(texts: Iterable[str], pipeline: str) -> list[Passage]:
+def parsed(texts: Iterable[str], pipeline: str) -> Iterator[Passage]:
     """Texts with the trees that a spaCy pipeline, which the user must have installed, gives them."""
     try:
         parse = importlib.import_module("spacy").load(pipeline)
     except (ImportError, OSError) as error:
         raise ValueError(f"no spaCy pipeline {pipeline!r} is installed; give a CoNLL-U file instead") from error
-    return [_of_document(text, parse(text)) for text in texts]
+    for text in texts:
+        yield _of_document(text, parse(text))
 
 
 def of_sentence(sentence: Sentence) -> Passage:

@@ -14,6 +14,7 @@ import torch
 from analysis.importance.positions import special_tokens
 from analysis.roles.passages import Link, Passage
 from analysis.roles.pieces import NO_WORD, owners_of, piece_spans, readable_text
+from analysis.roles.progress import Progress, Progressing, at_once
 from models.head_model import HeadModel
 from tasks.batching import Batch, EncodedRow, batched, text_budget
 from tasks.choices import KINDS, kind_of
@@ -126,17 +127,22 @@ class Sample:
 
 def text_sample(head_model: HeadModel, passages: Sequence[Passage], title: str = "") -> Sample:
     """The passages as the model reads them; a causal model also reads probes of repetition."""
+    return at_once(sampling(head_model, passages, title))
+
+
+def sampling(head_model: HeadModel, passages: Sequence[Passage], title: str = "") -> Progressing[Sample]:
+    """The same, a step a passage: a model that is given no translation writes its own."""
     kind = kind_of(head_model.model)
     if kind in ("looker", "listener"):
         raise ValueError(f"texts for {head_model.name}, a model that {KINDS[kind]}; a model that reads texts is needed")
     distinct = [_as_read(passage) for passage in dict.fromkeys(passages)]
-    if kind == "translator":
-        readings = _translations(head_model, distinct)
-    elif kind == "writer":
-        readings = _continuous(head_model, distinct)
+    read = {"translator": _translations, "writer": _continuous}.get(kind, _encoded)
+    readings = []
+    for reading in read(head_model, distinct):
+        readings.append(reading)
+        yield Progress(len(readings), len(distinct))
+    if kind == "writer":
         readings += repetitions(head_model, readings)
-    else:
-        readings = _encoded(head_model, distinct)
     if not any(reading.source.ordinary for reading in readings):
         raise ValueError(f"no word in {len(passages)} passages that {head_model.name} can read; at least one is needed")
     return Sample(title, tuple(readings))
@@ -202,21 +208,19 @@ def _replaced(passage: Passage, texts: tuple[str, ...], target: str | None, word
     return Passage(texts, passage.words, passage.links, target, words, passage.alignment)
 
 
-def _continuous(head_model: HeadModel, passages: Sequence[Passage]) -> list[Reading]:
+def _continuous(head_model: HeadModel, passages: Sequence[Passage]) -> Iterator[Reading]:
     texts = [" ".join(passage.texts) for passage in passages]
-    readings = []
     for index, tokens in enumerate(text_tokens(head_model, texts)):
         read = tokens[: _longest(head_model)]
         inputs = {"input_ids": read, "attention_mask": [1] * len(read)}
         words = [word for own in passages[index].words for word in own]
         side = _side(head_model, read, [(texts[index], words)])
-        readings.append(Reading(_row(index, inputs), texts[index], side, links=passages[index].links))
-    return readings
+        yield Reading(_row(index, inputs), texts[index], side, links=passages[index].links)
 
 
-def _encoded(head_model: HeadModel, passages: Sequence[Passage]) -> list[Reading]:
+def _encoded(head_model: HeadModel, passages: Sequence[Passage]) -> Iterator[Reading]:
     """Single texts are cut to what is read; pairs that are longer are left out."""
-    readings: list[Reading] = []
+    index = 0
     for passage in passages:
         first, second = passage.texts[0], passage.texts[1] if len(passage.texts) > 1 else None
         (inputs,) = text_inputs(head_model, [(first, second)])
@@ -225,13 +229,12 @@ def _encoded(head_model: HeadModel, passages: Sequence[Passage]) -> list[Reading
             continue
         read = {name: values[: _longest(head_model)] for name, values in inputs.items()}
         side = _side(head_model, read["input_ids"], list(zip(passage.texts, passage.words, strict=True)))
-        readings.append(Reading(_row(len(readings), read), " | ".join(passage.texts), side, links=passage.links))
-    return readings
+        yield Reading(_row(index, read), " | ".join(passage.texts), side, links=passage.links)
+        index += 1
 
 
-def _translations(head_model: HeadModel, passages: Sequence[Passage]) -> list[Reading]:
+def _translations(head_model: HeadModel, passages: Sequence[Passage]) -> Iterator[Reading]:
     tokenizer, start = tokenizer_of(head_model), start_token(head_model.model)
-    readings = []
     for index, source in enumerate(_encoded(head_model, [_single(passage) for passage in passages])):
         passage = passages[index]
         inputs = {name: source.row.inputs[name] for name in ("input_ids", "attention_mask")}
@@ -244,11 +247,8 @@ def _translations(head_model: HeadModel, passages: Sequence[Passage]) -> list[Re
         read = [start, *labels[:-1]]
         row = EncodedRow(index, inputs | {"decoder_input_ids": read}, list(labels))
         target = Side(tuple(read), (NO_WORD, *words[:-1]))
-        readings.append(
-            Reading(row, source.text, source.source, target, Side(target.tokens, words), passage.links,
-                    passage.alignment)
-        )  # fmt: skip
-    return readings
+        written = Side(target.tokens, words)
+        yield Reading(row, source.text, source.source, target, written, passage.links, passage.alignment)
 
 
 def _single(passage: Passage) -> Passage:

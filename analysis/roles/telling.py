@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.roles.finding import Findings
-from analysis.roles.role import RoleFinding, role_of
+from analysis.roles.role import Role, RoleFinding
+from analysis.roles.thresholds import Roles, usual_roles
 from models.heads import HeadId
 
 NOTHING = "no role found"
@@ -13,10 +14,14 @@ OTHERS = 3
 """Further cases that a sentence names."""
 
 
-def sentence_of(findings: Mapping[str, RoleFinding]) -> str:
-    """One sentence on one head, from its findings by role; the clearest role first, others after it."""
+def sentence_of(findings: Mapping[str, RoleFinding], asked: Roles | None = None) -> str:
+    """One sentence on one head, from its findings by role; the clearest role first, others after it.
+
+    `asked` are the roles as they were looked for, those with the usual thresholds by default.
+    """
+    roles = usual_roles() if asked is None else asked
     held = sorted(held_roles(findings), key=lambda key: findings[key].baseline - findings[key].score)
-    return "; ".join(_clause(key, findings[key]) for key in held) or NOTHING
+    return "; ".join(_clause(roles[key], findings[key]) for key in held) or NOTHING
 
 
 def held_roles(findings: Mapping[str, RoleFinding]) -> list[str]:
@@ -29,8 +34,7 @@ def findings_of(head: HeadId, found: Findings) -> dict[str, RoleFinding]:
     return {key: own[head] for key, own in found.items() if head in own}
 
 
-def _clause(key: str, finding: RoleFinding) -> str:
-    role = role_of(key)()
+def _clause(role: Role, finding: RoleFinding) -> str:
     return f"{role.phrase(finding)}: {role.evidence(finding)}{_further(finding)}"
 
 

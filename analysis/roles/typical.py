@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from analysis.roles.finding import Findings
 from analysis.roles.looking import Look, look_at
-from analysis.roles.role import Role, RoleFinding, role_of
+from analysis.roles.progress import Progress, Progressing
+from analysis.roles.role import RoleFinding
 from analysis.roles.sample import Reading, Sample
+from analysis.roles.thresholds import Roles, usual_roles
 from models.head_model import HeadModel
 from models.heads import HeadId
 from models.sites import Site
@@ -35,15 +37,19 @@ class Typical:
 
 
 def typical_examples(
-    head_model: HeadModel, sample: Sample, found: Findings, n: int = 3
-) -> dict[str, dict[HeadId, tuple[Typical, ...]]]:
-    """For every role and head that has it the n clearest readings, the clearest first."""
+    head_model: HeadModel, sample: Sample, found: Findings, n: int = 3, asked: Roles | None = None
+) -> Progressing[dict[str, dict[HeadId, tuple[Typical, ...]]]]:
+    """For every role and head that has it the n clearest readings, the clearest first; a step a batch."""
     held = {key: {head: one for head, one in own.items() if one.verdict} for key, own in found.items()}
     searched = _searched(sample.readings)
-    collector = _Collector(sample, {key: own for key, own in held.items() if own}, n)
+    roles = usual_roles() if asked is None else asked
+    collector = _Collector(sample, {key: own for key, own in held.items() if own}, n, roles)
+    done = 0
     part = replace(sample, readings=tuple(searched.values()))
     for batch in part.batches(head_model):
         look_at(head_model, batch, searched, collector.add)
+        done += len(batch)
+        yield Progress(done, len(searched))
     return {key: {head: tuple(best) for head, best in own.items()} for key, own in collector.best.items()}
 
 
@@ -58,9 +64,9 @@ def _searched(readings: Sequence[Reading]) -> dict[int, Reading]:
 
 
 class _Collector:
-    def __init__(self, sample: Sample, held: Mapping[str, Mapping[HeadId, RoleFinding]], n: int) -> None:
+    def __init__(self, sample: Sample, held: Mapping[str, Mapping[HeadId, RoleFinding]], n: int, roles: Roles) -> None:
         self.sample, self.held, self.n = sample, held, n
-        self.roles: dict[str, Role] = {key: role_of(key)() for key in held}
+        self.roles = roles
         self.best: dict[str, dict[HeadId, list[Typical]]] = {
             key: {head: [] for head in own} for key, own in held.items()
         }

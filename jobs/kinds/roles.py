@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 from jobs.run import LONG, SHORT
 
 if TYPE_CHECKING:
     from analysis.roles.finding import Findings
-    from analysis.roles.role import RoleFinding
+    from analysis.roles.progress import Progress, Progressing
+    from analysis.roles.role import Role, RoleFinding
+    from analysis.roles.thresholds import Roles
     from models.heads import HeadId
+
+Made = TypeVar("Made")
 
 SHORT_UP_TO = 600
 """Passages that a short run may have."""
@@ -22,11 +27,14 @@ SHORT_UP_TO = 600
 class RolesRun(Kind):
     """The roles of all heads on n passages: of a CoNLL-U or text file `data`, else of what fits the model.
 
-    Texts without trees are parsed by the spaCy pipeline `parser`, if one is named.
+    Texts without trees are parsed by the spaCy pipeline `parser`, if one is named. `task` names one of ours whose
+    sentences are read where there is no file. `options` are thresholds, such as {"syntactic.margin": 0.15}.
     """
 
     data: str = ""
     parser: str = ""
+    task: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
     split: str = "development"
     n: int = 600
 
@@ -41,46 +49,47 @@ class RolesRun(Kind):
 
     @property
     def lane(self) -> str:
-        """The desk serves what takes seconds."""
+        """The desk serves what takes seconds for one of our models; others it leaves between steps for questions."""
         return SHORT if self.n <= SHORT_UP_TO else LONG
 
     @property
     def arguments(self) -> dict[str, Any]:
         """As the command calls them."""
         given = super().arguments
-        return {"trees": given.pop("data")} | given
+        return {"trees": given.pop("data"), "option": given.pop("options")} | given
 
     def steps(self, bench: Bench) -> Steps:
-        """One step a batch; a run that was stopped begins again, for it takes seconds."""
-        from analysis.roles.choosing import chosen_sample
+        """A step a passage while they are prepared, then a step a batch; a run that was stopped begins again."""
+        from analysis.roles.choosing import Wanted, choosing
         from analysis.roles.drawing import drawn_examples
         from analysis.roles.finding import find_roles
         from analysis.roles.functions import surviving
         from analysis.roles.role import RATE
         from analysis.roles.telling import findings_of, sentence_of
+        from analysis.roles.thresholds import asked_roles
         from analysis.roles.typical import typical_examples
 
+        asked = asked_roles(self.options)
         head_model = bench.load(self.model)
-        sample, broken = chosen_sample(head_model, self.n, self.split, self.data, self.parser)
-        steps = find_roles(head_model, sample)
-        while True:
-            try:
-                progress = next(steps)
-            except StopIteration as end:
-                found: dict[str, Any] = end.value
-                break
-            yield Step(progress.done, progress.total)
-        typical = drawn_examples(head_model, sample, typical_examples(head_model, sample, found))
+        wanted = Wanted(self.n, self.split, self.data, self.parser, self.task)
+        sample, broken = yield from _followed(choosing(head_model, wanted), lambda _: Step(0, self.n))
+        found = yield from _followed(
+            find_roles(head_model, sample, asked.values()), lambda progress: Step(progress.done, progress.total)
+        )
+        end = Step(len(sample.readings), len(sample.readings))
+        clearest = yield from _followed(typical_examples(head_model, sample, found, asked=asked), lambda _: end)
+        typical = yield from _followed(drawn_examples(head_model, sample, clearest), lambda _: end)
         kept = [head for head in head_model.grid if head not in head_model.removed]
         return {
             "sample": sample.title,
             "n": sum(not reading.repeated for reading in sample.readings),
             "rate": RATE,
-            "about": _about(),
+            "options": self.options,
+            "about": _about(asked),
             "roles": {key: {str(head): one.to_json() for head, one in own.items()} for key, own in found.items()},
             "counts": {key: survivors.total for key, survivors in surviving(found, ()).items()},
-            "sentences": {str(head): sentence_of(findings_of(head, found)) for head in kept},
-            "told": {str(head): _told(head, found) for head in kept},
+            "sentences": {str(head): sentence_of(findings_of(head, found), asked) for head in kept},
+            "told": {str(head): _told(head, found, asked) for head in kept},
             "relations": _relations(found),
             "typical": {
                 key: {str(head): [one.to_json() for one in examples] for head, examples in own.items()}
@@ -90,45 +99,54 @@ class RolesRun(Kind):
         }
 
 
-def _about() -> dict[str, dict[str, Any]]:
+def _followed(steps: Progressing[Made], told: Callable[[Progress], Step]) -> Generator[Step, None, Made]:
+    """What the steps return; a run can be cancelled between any two of them."""
+    while True:
+        try:
+            progress = next(steps)
+        except StopIteration as end:
+            made: Made = end.value
+            return made
+        yield told(progress)
+
+
+def _about(asked: Roles) -> dict[str, dict[str, Any]]:
     """What every role is, for pages that load no torch."""
-    from analysis.roles.role import roles
+    from analysis.roles.thresholds import asks_of, thresholds_of, usual_roles
 
     return {
         key: {
             "letter": role.letter,
             "title": role.title,
             "reference": role.reference,
-            "asks": role.asks,
+            "asks": asks_of(role),
             "ours": role.ours,
-            "thresholds": asdict(role()),  # type: ignore[call-overload]
+            "thresholds": thresholds_of(role),
+            "usual": thresholds_of(usual_roles()[key]),
         }
-        for key, role in roles().items()
+        for key, role in asked.items()
     }
 
 
-def _told(head: HeadId, found: Findings) -> dict[str, Any]:
+def _told(head: HeadId, found: Findings, asked: Roles) -> dict[str, Any]:
     """A head in words: a clause for each role it has, the clearest first, what it does most nearly, and its offset."""
     from analysis.roles.positional import Positional
-    from analysis.roles.role import role_of
     from analysis.roles.telling import findings_of, held_roles, sentence_of
 
     own = findings_of(head, found)
     held = sorted(held_roles(own), key=lambda key: own[key].baseline - own[key].score)
-    near = max(own, key=lambda key: _way(key, own[key]), default="")
+    near = max(own, key=lambda key: _way(asked[key], own[key]), default="")
     positional = own.get(Positional.key)
     return {
-        "clauses": {key: sentence_of({key: own[key]}) for key in held},
-        "nearest": f"{role_of(near)().phrase(own[near])}: {role_of(near)().evidence(own[near])}" if near else "",
+        "clauses": {key: sentence_of({key: own[key]}, asked) for key in held},
+        "nearest": f"{asked[near].phrase(own[near])}: {asked[near].evidence(own[near])}" if near else "",
         "offset": Positional().phrase(positional) if positional else "",
     }
 
 
-def _way(key: str, finding: RoleFinding) -> float:
+def _way(role: Role, finding: RoleFinding) -> float:
     """How far a head has come from the baseline of a role to what it asks for; 1 is all the way."""
-    from analysis.roles.role import role_of
-
-    asked = role_of(key)().needed(finding.baseline) - finding.baseline
+    asked = role.needed(finding.baseline) - finding.baseline
     return (finding.score - finding.baseline) / max(asked, 0.01)
 
 

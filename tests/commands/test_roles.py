@@ -52,6 +52,19 @@ def test_people_read_counts_and_sentences_and_programs_a_row_for_every_role_and_
         assert row["case"] == one["detail"]["case"]
 
 
+def test_thresholds_decide_and_a_mask_is_told_what_it_leaves(recorded: Run, printed: Run) -> None:
+    lenient = (*COMMAND, "--option", "end mark.share=0.2", "broad.evenness=0.5")
+    heads = [head for head, one in recorded(*lenient)["roles"]["broad"].items() if one["verdict"]]
+    usual = recorded(*COMMAND)["roles"]["broad"]
+    assert len(heads) > sum(one["verdict"] for one in usual.values())
+    answer = recorded(*lenient, "--mask", " ".join(heads[:1]))
+    assert list(answer) == ["roles", "left"]
+    for key, own in answer["roles"].items():
+        assert answer["left"][key] == sum(one["verdict"] and head not in heads[:1] for head, one in own.items())
+    (line,) = (line for line in printed(*lenient, "--mask", " ".join(heads[:1])).splitlines() if "Broad" in line)
+    assert line.split() == ["Broad", str(len(heads)), str(len(heads) - 1), "left"]
+
+
 def test_own_trees_are_asked_for_their_relations_and_found_again_from_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Run, printed: Run
 ) -> None:
@@ -69,6 +82,8 @@ def test_own_trees_are_asked_for_their_relations_and_found_again_from_another_fo
     [
         (["looker", "--n", "1"], "1 examples; at least 2 are needed"),
         (["looker", "--split", "train"], "no split 'train'"),
+        (["looker", "--option", "margin=1"], "no threshold 'margin' of a role; known: alignment.margin"),
+        (["looker", "--mask", "encoder.9.9"], "no head encoder.9.9 in this model"),
         (["looker", "--parser", "en"], "--parser en without --trees"),
         (["reader", "--trees", "no-such.conllu"], "no-such.conllu"),
         (["nonsense/model/x"], "nonsense"),

@@ -34,6 +34,7 @@ RUNS: list[Kind] = [
     SpeedRun("looker", "encoder.0.1 encoder.2.3", [1, 16], [128]),
     BudgetRun("reader", ["accuracy within 1 point", "at most 40 % of attention parameters"], banks="encoder"),
     RolesRun("reader", data="/tmp/my trees.conllu", n=200),
+    RolesRun("/tmp/smaller", task="translation", options={"syntactic.margin": 0.15, "end mark.share": 0.6}),
     FiakRun("looker", keys=0.2, mask="encoder.0.1 encoder.2.3", steps_priors=30, steps_tuning=40),
     FiakRun("writer", scores=0.0, keys=0.3, prior="key", shared="layer", by="random", seed=2, n=50, **OWN),
     LearnRun("looker", gates="dsp", settings={"keep": 9}, n_steps=6, finetune=4, training={"batch": 4}),

@@ -8,6 +8,7 @@ import torch
 from analysis.roles.drawing import LEAST, WINDOW, drawn, drawn_examples
 from analysis.roles.looking import Look
 from analysis.roles.passages import Passage, from_texts
+from analysis.roles.progress import at_once
 from analysis.roles.sample import image_sample, text_sample
 from analysis.roles.typical import Typical
 from models.capture import attention_maps
@@ -60,7 +61,7 @@ def test_lines_are_the_attention_of_that_head_in_that_reading(kind: str) -> None
     head = next(one for one in reversed(head_model.grid.heads) if one.bank != "cross")
     reading = sample.readings[3]
     typical = {"broad": {head: (Typical(3, reading.text, ((1, 1, 0.9),)),)}}
-    (part,) = drawn_examples(head_model, sample, typical)["broad"][head]
+    (part,) = at_once(drawn_examples(head_model, sample, typical))["broad"][head]
     (alone,) = [batch for batch in sample.batches(head_model, 1) if batch.indices == (3,)]
     weights = attention_maps(head_model, alone.inputs)[head.bank, head.layer][head.head]
     assert part.looks == ()
@@ -73,9 +74,8 @@ def test_tokens_have_names_that_people_read() -> None:
     head_model, _ = subject("seq2seq")
     sample = text_sample(head_model, [Passage((text,), (tuple(text.split()),), (), text) for text in TEXTS[:4]])
     head = HeadId("cross", 0, 1)
-    (part,) = drawn_examples(head_model, sample, {"alignment": {head: (Typical(1, "", ((1, 0, 0.5),)),)}})["alignment"][
-        head
-    ]
+    typical = {"alignment": {head: (Typical(1, "", ((1, 0, 0.5),)),)}}
+    (part,) = at_once(drawn_examples(head_model, sample, typical))["alignment"][head]
     assert part.queries[0] == "<start>"
     assert set(part.queries[1:]) & set(TEXTS[1].split())
     assert set(part.keys) & set(TEXTS[1].split())
@@ -84,7 +84,7 @@ def test_tokens_have_names_that_people_read() -> None:
 def test_the_tokens_of_an_image_are_its_patches() -> None:
     sample = image_sample(wired.looker(), 2)
     typical = {"positional": {HeadId("encoder", 0, 0): (Typical(1, "", ((1, 2, 0.5),)),)}}
-    (part,) = drawn_examples(wired.looker(), sample, typical)["positional"][HeadId("encoder", 0, 0)]
+    (part,) = at_once(drawn_examples(wired.looker(), sample, typical))["positional"][HeadId("encoder", 0, 0)]
     names = ["[CLS]", *(f"{row},{column}" for row in range(1, 5) for column in range(1, 5))]
     start = names.index(part.queries[0])
     assert part.queries == part.keys == tuple(names[start : start + WINDOW])
@@ -93,4 +93,4 @@ def test_the_tokens_of_an_image_are_its_patches() -> None:
 
 def test_nothing_typical_is_nothing_to_draw() -> None:
     head_model, _ = subject("encoder")
-    assert drawn_examples(head_model, text_sample(head_model, from_texts(TEXTS)), {}) == {}
+    assert at_once(drawn_examples(head_model, text_sample(head_model, from_texts(TEXTS)), {})) == {}

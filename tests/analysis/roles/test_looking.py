@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from analysis.roles.finding import Progress, find_roles, roles_of
+from analysis.roles.finding import find_roles, roles_of
 from analysis.roles.looking import TOKEN, WORD, Look, look_at
 from analysis.roles.passages import Link, Passage, from_texts
+from analysis.roles.progress import Progress
 from analysis.roles.role import roles
 from analysis.roles.sample import Sample, image_sample, text_sample
 from models import capture
@@ -131,3 +132,23 @@ def test_steps_tell_how_far_the_work_is() -> None:
     head_model, _ = subject("vision")
     steps = list(find_roles(head_model, image_sample(head_model, 6)))
     assert steps[0] == Progress(0, 6) and steps[-1] == Progress(6, 6)
+
+
+def test_small_tensors_are_counted_on_one_thread_and_the_model_runs_on_all() -> None:
+    head_model, _ = subject("vision")
+    sample = image_sample(head_model, 2)
+    seen = []
+
+    def note(site: Site, look: Look) -> None:
+        del site, look
+        seen.append(torch.get_num_threads())
+        raise ValueError("enough")
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(ValueError, match="enough"):
+            look_at(head_model, next(sample.batches(head_model)), {one.index: one for one in sample.readings}, note)
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)

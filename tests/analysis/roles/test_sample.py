@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +11,8 @@ import pytest
 
 from analysis.roles.choosing import chosen_sample
 from analysis.roles.passages import Link, Passage, from_texts, from_trees, parsed, passages_for
-from analysis.roles.sample import image_sample, text_sample
+from analysis.roles.progress import Progress
+from analysis.roles.sample import image_sample, sampling, text_sample
 from tasks.natural import CONLLU
 from tasks.readers import Source, read_trees
 from tests.analysis.roles import wired
@@ -72,8 +73,24 @@ def test_equal_passages_are_read_once_so_that_no_half_knows_the_other() -> None:
 
 
 def test_any_other_model_reads_our_natural_sentences() -> None:
-    passages = passages_for(subject("encoder")[0], 5)
+    passages, title = passages_for(subject("encoder")[0], 5, "test")
     assert len(passages) == 5 and passages[0].texts[0].startswith("The soup was rich")
+    assert title == "5 natural sentences", "they have no split"
+
+
+def test_a_model_made_from_a_specimen_reads_what_the_specimen_reads_if_its_task_is_chosen() -> None:
+    specimen, copy = (replace(subject("seq2seq")[0], name=name) for name in ("translator", "/somewhere/smaller"))
+    expected = passages_for(specimen, 4)
+    assert expected[0][0].alignment and expected[1] == "4 passages of development"
+    assert passages_for(copy, 4, task="translation") == expected
+    assert passages_for(copy, 4, task="fidelity")[1] == "4 natural sentences"
+    with pytest.raises(ValueError, match="no task 'nonsense'; known: digits, fidelity"):
+        passages_for(copy, 4, task="nonsense")
+
+
+def test_every_passage_is_a_step_so_that_a_run_can_stop_there() -> None:
+    steps = list(sampling(subject("encoder")[0], from_texts(["w1", "w2", "w1 w2"])))
+    assert steps == [Progress(done, 3) for done in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(("suffix", "links"), [(".conllu", True), (".txt", False)])
@@ -118,4 +135,4 @@ def test_a_spacy_pipeline_gives_trees_with_the_names_of_universal_dependencies(m
 def test_a_pipeline_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(ValueError, match="no spaCy pipeline 'en' is installed"):
-        parsed(["a"], "en")
+        list(parsed(["a"], "en"))

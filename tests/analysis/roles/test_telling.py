@@ -6,6 +6,7 @@ import pytest
 
 from analysis.roles.functions import NONE, Survivors, importance_by_role, surviving
 from analysis.roles.passages import from_texts
+from analysis.roles.progress import at_once
 from analysis.roles.role import RoleFinding
 from analysis.roles.sample import text_sample
 from analysis.roles.telling import NOTHING, sentence_of
@@ -65,12 +66,24 @@ def test_importance_and_confidence_must_be_of_the_same_heads() -> None:
         importance_by_role(FOUND, {A: 1.0, B: 2.0}, {A: 1.0})
 
 
+def test_heads_that_are_gone_are_neither_with_nor_without_a_role() -> None:
+    """Importance scores a removed head 0; it must change no share and no correlation."""
+    scores, sure = {A: 4.0, B: 3.0, C: 2.0, D: 1.0}, {A: 0.9, B: 0.2, C: 0.8, D: 0.1}
+    gone = {HeadId("encoder", 1, number): 0.0 for number in range(4)}
+    assert importance_by_role(FOUND, scores | gone, sure | gone) == importance_by_role(FOUND, scores, sure)
+    nobody = {"positional": dict.fromkeys(scores, finding(False))}
+    without = importance_by_role(nobody, scores | gone, sure | gone)[NONE]
+    assert (without.n, without.share, without.heads_share) == (4, 1.0, 1.0)
+    with pytest.raises(ValueError, match="in none of which roles were looked for"):
+        importance_by_role({}, scores, sure)
+
+
 def test_typical_examples_are_the_readings_with_most_weight_on_what_the_role_names() -> None:
     head_model, _ = subject("encoder")
     sample = text_sample(head_model, from_texts(TEXTS))
     chosen = HeadId("encoder", 1, 2)
     found = {"positional": {chosen: finding(True, "-1"), A: finding(False)}}
-    examples = typical_examples(head_model, sample, found, 2)["positional"]
+    examples = at_once(typical_examples(head_model, sample, found, 2))["positional"]
     assert set(examples) == {chosen}
     first, second = examples[chosen]
     assert isinstance(first, Typical) and first.clarity >= second.clarity
