@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pruning.mask import HeadMask
     from pruning.strategies.strategy import Strategy
     from pruning.strategies.subject import Gradients, Scores, Subject
+    from tasks.batching import Batch
     from tasks.task import Task
 
 SPLIT = "calibration"
@@ -98,9 +99,14 @@ class Calibration:
         import numpy as np
 
         from analysis.importance.gradient import gate_gradients
+        from tasks.parts import done_in_parts
 
-        rows = [gate_gradients(self.head_model, self.task, batch) for batch in self._evaluator.batches]
-        return np.concatenate([row.detach().double().cpu().numpy() for row in rows])
+        def work(batch: Batch) -> Gradients:
+            rows = gate_gradients(self.head_model, self.task, batch)
+            return rows.detach().double().cpu().numpy()
+
+        batches = self._evaluator.batches
+        return np.concatenate([part for batch in batches for part in done_in_parts(self.head_model, batch, work)])
 
     def roles(self) -> dict[HeadId, list[str]]:
         """The roles of every head that has any."""

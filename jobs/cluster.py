@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.cluster_address import check_answers, ray_address
 from jobs.cluster_parcel import Parcel, circumstances, code, parcels
+from jobs.run import Cancelled
 
 if TYPE_CHECKING:
     from jobs.kind import Bench, Kind
@@ -53,7 +54,7 @@ def helped(kind: Kind, bench: Bench, wanted: Callable[[], Wanted]) -> Iterator[A
         return
     bench.say(f"asking the cluster at {ray_address()}")
     with connected() as n_places:
-        places = Places(kind, parts, min(len(parts), n_places))
+        places = Places(kind, parts, min(len(parts), n_places), bench.is_wanted)
         try:
             yield places
         finally:
@@ -92,9 +93,10 @@ class Places(Alone):
     A thread hands out the parts and keeps what comes back. A part whose place is lost is handed out again.
     """
 
-    def __init__(self, kind: Kind, wanted: Wanted, n: int) -> None:
+    def __init__(self, kind: Kind, wanted: Wanted, n: int, is_wanted: Callable[[], bool] = lambda: True) -> None:
         self.lost: list[str] = []
         self.refused = ""
+        self._is_wanted = is_wanted
         self._order = Order.of(kind)
         self._wanted = wanted
         self._queue = deque(wanted)
@@ -109,7 +111,12 @@ class Places(Alone):
         self._thread.start()
 
     def at_work(self, part: str) -> bool:
-        """Waits a little for a part that is under way; one that is not is taken off the queue."""
+        """Waits a little for a part that is under way; one that is not is taken off the queue.
+
+        It is here that a run waits for nodes, so a run that nobody wants any more ends here as Cancelled.
+        """
+        if not self._is_wanted():
+            raise Cancelled
         with self._changed:
             if self._trouble is not None:
                 raise self._trouble

@@ -19,11 +19,13 @@ from jobs.kind import Bench, Step, Steps, kind_of
 from jobs.model_shelf import ModelShelf
 from jobs.owner import acting_for
 from jobs.permitted import check_permitted
-from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Run
+from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Cancelled, Run
 from jobs.store import Store
 from models.shown import shown
 
 SECONDS_BETWEEN_WRITES = 0.2
+SECONDS_BETWEEN_TRIES = 2.0
+MOST_TRIES = 100
 RECORDED = ("torch", "transformers", "streamlit", "captum", "sacrebleu")
 
 log = logging.getLogger("headlight.jobs")
@@ -42,24 +44,42 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
         store.note(run.id, _record(run))
         with acting_for(run.owner or None):
             check_permitted(run.spec, store.folder)
-            bench = Bench(models, run.folder, store.points(run.id), partial(store.say, run.id))
+            say, is_wanted = partial(store.say, run.id), partial(store.is_wanted, run.id)
+            bench = Bench(models, run.folder, store.points(run.id), say, is_wanted)
             steps = moved(kind, bench) if kind.movable and ray_address() else kind.steps(bench)
             result = _follow(store, run, steps, between)
     except (ValueError, KeyError) as error:
-        store.end(run.id, FAILED, str(error.args[0] if error.args else error))
+        _end(store, run, FAILED, str(error.args[0] if error.args else error))
     except OSError as error:
         log.exception("run %s", run.id)
-        store.end(run.id, *_trouble(error))
-    except KeyboardInterrupt:
-        store.end(run.id, CANCELLED)
-        raise
+        _end(store, run, *_trouble(error))
+    except (KeyboardInterrupt, Cancelled) as error:
+        _end(store, run, CANCELLED)
+        if isinstance(error, KeyboardInterrupt):
+            raise
     except Exception as error:
         log.exception("run %s", run.id)
-        store.end(run.id, FAILED, _surprise(error))
+        _end(store, run, FAILED, _surprise(error))
     else:
-        store.end(run.id, *result)
+        _end(store, run, *result)
         if kind.kept:
             _back_up(store)
+
+
+def _end(store: Store, run: Run, *how: Any) -> None:
+    """Writes down how a run ended, again and again while the store is locked or has no room.
+
+    After many tries the error passes and ends the worker; whoever comes next finds the run and takes it up.
+    """
+    for _ in range(MOST_TRIES - 1):
+        try:
+            store.end(run.id, *how)
+        except OSError as error:
+            log.warning("run %s is %s, which cannot be written down yet: %s", run.id, how[0], error)
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        else:
+            return
+    store.end(run.id, *how)
 
 
 def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -> tuple[str, str, Any]:

@@ -35,13 +35,15 @@ class Step:
 class Bench:
     """What a run works with: models in memory, a folder for its artefacts, and the points it has already.
 
-    `say` tells whoever waits what is being done before the first step.
+    `say` tells whoever waits what is being done before the first step. `is_wanted` is for a step that only waits: it
+    says whether the run is not cancelled.
     """
 
     models: ModelShelf
     folder: Path
     points: list[dict[str, Any]]
     say: Callable[[str], None]
+    is_wanted: Callable[[], bool] = lambda: True
 
     def load(self, name: str) -> HeadModel:
         """The model of that name."""

@@ -19,6 +19,10 @@ SERVED = {"desk": (QUESTION, SHORT), "bench": (LONG,)}
 """Which worker serves which lanes: the desk answers questions first, even between two steps of a short run."""
 
 
+class Cancelled(Exception):  # noqa: N818 - it is no error of anybody's
+    """Somebody cancelled a run while it waited for others."""
+
+
 @dataclass(frozen=True)
 class Run:
     """What is known of a run: what was asked, under which circumstances it ran, how far it is, what came of it.

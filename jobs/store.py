@@ -211,6 +211,12 @@ class Store:
             (cancelled,) = connection.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()
         return not cancelled
 
+    def is_wanted(self, run_id: str) -> bool:
+        """Whether nobody has cancelled a run that is under way."""
+        with self._connected() as connection:
+            row = connection.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()
+        return row is not None and not row[0]
+
     def note(self, run_id: str, record: dict[str, Any]) -> None:
         """Writes down under which circumstances a run began."""
         with self._transaction() as connection:

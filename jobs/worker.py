@@ -11,13 +11,14 @@ import logging
 import os
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jobs.execute import execute
 from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
-from jobs.run import QUESTION, SERVED
+from jobs.run import QUESTION, SERVED, Run
 from jobs.store import Store
 
 SECONDS_BETWEEN_LOOKS = 0.03
@@ -41,21 +42,22 @@ class Worker:
 
     def work(self) -> None:
         """Runs what there is to run; returns when idle for long."""
-        busy = recovered = time.monotonic()
-        self.store.recover()
+        busy, recovered = time.monotonic(), -SECONDS_BETWEEN_RECOVERIES
         while time.monotonic() - busy < self.seconds_idle:
+            if time.monotonic() - recovered > SECONDS_BETWEEN_RECOVERIES:
+                with self._trying():
+                    self.store.recover()
+                recovered = time.monotonic()
             if self.work_once():
                 busy = time.monotonic()
                 continue
-            if time.monotonic() - recovered > SECONDS_BETWEEN_RECOVERIES:
-                self.store.recover()
-                recovered = time.monotonic()
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        self.store.prune(SECONDS_UNKEPT, kept=False)
+        with self._trying():
+            self.store.prune(SECONDS_UNKEPT, kept=False)
 
     def work_once(self) -> bool:
         """Runs one run, if one waits."""
-        run = self.store.claim(self.lanes, self.identity)
+        run = self._claimed(self.lanes)
         if run is None:
             return False
         log.info("%s %s %s", run.kind, run.id, run.model)
@@ -64,8 +66,22 @@ class Worker:
 
     def _answer(self) -> None:
         """Answers the questions that came while a run was under way."""
-        while (question := self.store.claim((QUESTION,), self.identity)) is not None:
+        while (question := self._claimed((QUESTION,))) is not None:
             execute(self.store, question, self.models)
+
+    def _claimed(self, lanes: Sequence[str]) -> Run | None:
+        """The run that has waited longest, if there is one and the store can be written."""
+        with self._trying():
+            return self.store.claim(lanes, self.identity)
+        return None
+
+    @contextmanager
+    def _trying(self) -> Iterator[None]:
+        """A locked store or a full disk is no reason to end: it is tried again at the next look."""
+        try:
+            yield
+        except OSError as error:
+            log.warning("the store cannot be used now: %s", error)
 
 
 def main() -> None:

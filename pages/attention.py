@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.attention.npz import from_npz
+from analysis.attention.npz import read_npz
 from analysis.attention.seen import Seen
 from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
@@ -95,7 +95,7 @@ def mask_in_link(grid: HeadGrid) -> frozenset[HeadId]:
 def look(choice: Choice, example: dict[str, Any], mask: str) -> Seen | None:
     """What the model sees and says, with the heads of the mask off."""
     run = answered(AttentionQuestion(choice.model, mask=mask, **example), patience=PATIENCE)
-    return None if run is None else from_npz((run.folder / run.result["file"]).read_bytes())
+    return None if run is None else read_npz(run.folder / run.result["file"])
 
 
 def show_views(choice: Choice, example: dict[str, Any], seen: dict[str, Seen]) -> None:

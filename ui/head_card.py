@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.attention.npz import from_npz
+from analysis.attention.npz import read_npz
 from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion
 from jobs.kinds.importance import ImportanceRun
@@ -202,7 +202,7 @@ def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) ->
     run = answered(AttentionQuestion(choice.model, **example), patience=3.0)
     if run is None:
         return
-    seen = from_npz((run.folder / run.result["file"]).read_bytes())
+    seen = read_npz(run.folder / run.result["file"])
     bank = seen.bank(head.bank)
     weights = bank.map_of(head.layer, head.head)
     st.html('<h2 class="hl-card-title">Where it looks</h2>')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,14 @@ def to_npz(seen: Seen) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
+
+
+def read_npz(path: Path) -> Seen:
+    """What a file holds that has what `to_npz` gave; a ValueError names one that has not."""
+    try:
+        return from_npz(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"the file {path.name} of run {path.parent.name} is broken: {error}") from error
 
 
 def from_npz(content: bytes) -> Seen:

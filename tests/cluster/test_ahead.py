@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from jobs.cluster import Alone, Shared
+import threading
+
+import pytest
+
+from jobs.cluster import Alone, Places, Shared
+from jobs.run import Cancelled
 from pruning import ablations
 from pruning.ablations import CHOSEN, Judges, effects
 from pruning.evaluation import Evaluator
@@ -37,6 +42,16 @@ def test_all_effects_but_those_of_the_best_heads_are_known_ahead() -> None:
     found = list(effects(judges, ahead))
     assert found == list(effects(judges))
     assert len(ahead) - n_ahead == sum(effect.table == CHOSEN for effect in found)
+
+
+def test_a_run_that_waits_for_a_node_ends_when_it_is_cancelled() -> None:
+    asked: list[int] = []
+    places = object.__new__(Places)  # without a cluster
+    places.__dict__.update(_changed=threading.Condition(), _trouble=None, _under_way={"answer": ("place", "mark mask")})
+    places._is_wanted = lambda: asked.append(1) or len(asked) < 3
+    with pytest.raises(Cancelled):
+        Shared({}, places, "mark ").get("mask")
+    assert len(asked) == 3
 
 
 def test_what_others_are_at_is_waited_for_and_the_rest_is_the_askers() -> None:

@@ -19,6 +19,7 @@ import pytest
 import torch
 
 import jobs.home
+from analysis.attention.npz import read_npz
 from jobs import uploads, workers
 from jobs.client import run_here
 from jobs.execute import execute
@@ -30,8 +31,9 @@ from jobs.kinds.learn import LearnRun
 from jobs.kinds.sweep import SweepRun
 from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
-from jobs.run import DONE, FAILED, QUEUED, RUNNING, STOPPED, Run
+from jobs.run import CANCELLED, DONE, FAILED, QUEUED, RUNNING, STOPPED, Cancelled, Run
 from jobs.store import Store
+from jobs.worker import Worker
 from pruning.finetune import kept_state, save_state
 from tests.bad_input.mutations import check_sentence
 from tests.jobs.counting import Counting, on_step
@@ -269,6 +271,19 @@ def test_an_answer_whose_file_is_gone_is_known_to_be_lost(store: Store) -> None:
     assert go_again(store, AttentionQuestion("looker", image=3)).lost_file == ""
 
 
+@pytest.mark.parametrize("damage", [b"", b"garbage", None], ids=["empty", "garbage", "cut"])
+def test_an_answer_whose_file_is_broken_is_told_with_the_name_of_the_file(damage: bytes | None, store: Store) -> None:
+    run = go(store, AttentionQuestion("looker", image=3))
+    path = run.folder / run.result["file"]
+    assert read_npz(path).banks
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2] if damage is None else damage)
+    with pytest.raises(ValueError) as caught:
+        read_npz(path)
+    check_sentence(str(caught.value))
+    assert str(caught.value).startswith(f"the file seen.npz of run {run.id} is broken: ")
+
+
 def go_again(store: Store, kind: Any) -> Run:
     store.delete(kind.as_run(store.folder).id)
     return go(store, kind)
@@ -328,6 +343,67 @@ def test_a_run_that_finds_the_store_locked_stops_and_goes_on_later(
     monkeypatch.setattr(Store, "end", end)
     monkeypatch.delitem(on_step, "a")
     assert go(store, kind).result == {"numbers": [0, 1, 2, 3, 4, 5]}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("at", [3, 5], ids=["under way", "at the last step"])
+def test_a_worker_survives_a_store_that_stays_locked_and_writes_the_end_when_it_can(
+    at: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_TRIES", 0.01)
+    worker = Worker(store, "bench")
+    run = store.submit(Counting("a", to=6).as_run(store.folder))
+    lock, tries, end = locked(store.path), [], Store.end
+
+    def late(*given: Any, **named: Any) -> None:
+        tries.append(given[2])
+        if len(tries) == 4:
+            assert not worker.work_once(), "nothing can be claimed, and nothing is raised"
+            lock.__exit__(None, None, None)
+        end(*given, **named)
+
+    monkeypatch.setattr(Store, "end", late)
+    monkeypatch.setitem(on_step, "a", lambda number: lock.__enter__() if number == at else None)
+    assert worker.work_once()
+    assert tries == [STOPPED] * 4
+    assert store.get(run.id).state == STOPPED
+    assert "is locked by another program; what was computed is kept" in store.get(run.id).message
+    monkeypatch.setattr(Store, "end", end)
+    monkeypatch.delitem(on_step, "a")
+    store.resume(run.id)
+    assert worker.work_once()
+    assert store.get(run.id).result == {"numbers": [0, 1, 2, 3, 4, 5]}
+
+
+def test_an_end_that_can_never_be_written_ends_the_worker_and_the_next_takes_the_run_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_TRIES", 0.0)
+    run = store.submit(Counting("a").as_run(store.folder))
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "end", write_nothing)
+        with pytest.raises(OSError):
+            Worker(store, "bench").work_once()
+    monkeypatch.setattr(Identity, "alive", False)
+    assert store.recover() == 1
+    assert Worker(store, "bench").work_once()
+    assert store.get(run.id).state == DONE
+
+
+def test_a_run_that_is_cancelled_while_it_waits_for_others_is_cancelled(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = store.submit(Counting("a").as_run(store.folder))
+
+    def wait(_: int) -> None:
+        assert store.is_wanted(run.id)
+        store.cancel(run.id)
+        assert not store.is_wanted(run.id)
+        raise Cancelled
+
+    monkeypatch.setitem(on_step, "a", wait)
+    assert Worker(store, "bench").work_once()
+    assert store.get(run.id).state == CANCELLED
 
 
 # clocks
