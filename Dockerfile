@@ -1,10 +1,11 @@
 # Headlight in a container: docs/deployment.md tells how to run it.
 FROM python:3.11-slim-bookworm AS build
-COPY requirements.txt requirements.lock requirements-hashes.lock ./
+COPY requirements*.txt requirements*.lock ./
 RUN python -m venv /venv \
- && /venv/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements-hashes.lock \
+ && /venv/bin/pip install --no-cache-dir --no-deps --require-hashes \
+      -r requirements-hashes.lock -r requirements-oidc-hashes.lock \
  && /venv/bin/pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
-      -r requirements.txt -c requirements.lock
+      -r requirements-oidc.txt -c requirements.lock
 
 FROM python:3.11-slim-bookworm
 RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin headlight \

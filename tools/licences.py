@@ -12,8 +12,11 @@ ABOUT = """\
 # Licences
 
 Headlight is under the Apache License 2.0; see [LICENSE](../LICENSE). These are the licences of the {n} packages that
-its requirements bring, as the packages themselves state them: {n_run} to run it, the others for work on it. No code of
-theirs is part of this repository. Made by `make licences`.
+its requirements bring, as the packages themselves state them: {n_run} to run it, the others for a login by OIDC, a
+cluster, or work on it. No code of theirs is part of this repository. Made by `make licences`.
+
+On Linux with an NVIDIA card pip installs a build of torch that brings NVIDIA's libraries and triton as well. Torch pins
+them itself; they are under the licences that their packages state, and are in no list here.
 
 | package | version | licence | brought by |
 |---|---|---|---|

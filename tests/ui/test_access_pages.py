@@ -108,12 +108,20 @@ def test_who_comes_from_a_provider_is_a_verified_mail_address_on_the_list(
         assert access._of_provider() == expected
 
 
-def test_who_has_not_come_from_a_provider_sees_a_button_and_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("script", ["app.py", *PAGES])
+def test_who_has_not_come_from_a_provider_sees_a_button_and_no_page(
+    home: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
     monkeypatch.setenv("HEADLIGHT_LOGIN", "oidc")
     monkeypatch.setenv("HEADLIGHT_OIDC_ALLOWED", "*")
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = opened(script)
+    app.query_params["model"] = "looker"
+    app.query_params["run"] = "0123456789abcdef"
+    app.run()
+    assert [error.value for error in app.exception] == []
     assert [button.label for button in app.button] == ["Sign in"]
     assert "hl-title" not in shown(app)
+    assert not (home / "headlight.sqlite").exists(), "nothing was looked for"
 
 
 def test_what_a_click_is_refused_stands_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
