@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 
-N_FILES, N_KEPT, N_MASKS, N_LINKS = 1200, 150, 550, 100
+N_FILES, N_KEPT, N_MASKS, N_LINKS = 1350, 150, 550, 110
 """Broken files of each kind that are read, and that are kept; broken masks of each kind, and links a parameter."""
 
 LONGEST_SENTENCE = 1000

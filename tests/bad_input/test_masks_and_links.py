@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +21,17 @@ from models.loading import find_folder
 from pruning.budgets import parse_budgets
 from pruning.mask import HeadMask
 from tasks.readers import FORMATS, Source
-from tests.bad_input.mutations import FILES, N_FILES, N_KEPT, N_LINKS, N_MASKS, NAMES, broken_texts, sentence_of
+from tests.bad_input.mutations import (
+    FILES,
+    N_FILES,
+    N_KEPT,
+    N_LINKS,
+    N_MASKS,
+    NAMES,
+    broken_files,
+    broken_texts,
+    sentence_of,
+)
 from ui.choice import Choice, head_in_link
 from ui.head_grid import MaskEdit, accepted
 from ui.mask_link import mask_in_link, read_mask, short_mask
@@ -36,6 +46,9 @@ GRID = HeadGrid(
 MASK = HeadMask.of(GRID, "encoder.0.3 encoder.5.7 cross.2.4")
 SPELT = [str(MASK), "encoder.0.1,cross.2.4", short_mask(GRID, MASK.removed), short_mask(GRID, frozenset(GRID.heads))]
 BUDGETS = ["accuracy within 1 point", "1.3 times faster at batch 16 and length 128", "at most 40 % of heads"]
+
+STORED = ["The old key."]
+PATHS = ["./models/own", "owner/name", "/srv/model", "~/model"]
 
 MASK_READERS: dict[str, tuple[list[str], Callable[[str], object]]] = {
     "link": (SPELT, lambda text: read_mask(GRID, text)),
@@ -100,15 +113,19 @@ def read_link(store: Store) -> None:
         assert kind.command is not None
 
 
+def broken_links() -> dict[str, list[str]]:
+    """What is tried for each parameter."""
+    return {
+        name: list(broken_texts(values, seed=number, n=N_LINKS)) for number, (name, values) in enumerate(LINK.items())
+    }
+
+
 def test_a_broken_link_is_read_or_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "home")
     monkeypatch.setenv("HEADLIGHT_HOME", str(store.folder))
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    broken = {
-        name: list(broken_texts(values, seed=number, n=N_LINKS)) for number, (name, values) in enumerate(LINK.items())
-    }
     refused = 0
-    for name, texts in broken.items():
+    for name, texts in broken_links().items():
         usual = {other: values[0] for other, values in LINK.items()}
         for text in texts:
             monkeypatch.setattr(st, "query_params", usual | {name: text})
@@ -119,7 +136,7 @@ def test_a_broken_link_is_read_or_refused_in_one_sentence(tmp_path: Path, monkey
 
 def test_a_run_of_any_link_can_be_stored_and_found(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    for text in [*broken_texts(["The old key."], seed=9, n=N_LINKS), *NAMES]:
+    for text in [*broken_texts(STORED, seed=9, n=N_LINKS), *NAMES]:
 
         def asked(text: str = text) -> None:
             run = store.submit(AttentionQuestion(text, text=text, mask=text).as_run(store.folder))
@@ -129,17 +146,30 @@ def test_a_run_of_any_link_can_be_stored_and_found(tmp_path: Path) -> None:
 
 
 def test_no_name_of_a_model_or_a_file_is_more_than_one_sentence() -> None:
-    names = [*broken_texts(["./models/own", "owner/name", "/srv/model", "~/model"], seed=20, n=N_MASKS), *NAMES]
+    names = [*broken_texts(PATHS, seed=20, n=N_MASKS), *NAMES]
     for name in names:
         sentence_of(lambda name=name: fingerprint(name))
         sentence_of(lambda name=name: find_folder(name))
         sentence_of(lambda name=name: Source.from_path(name))
 
 
-def test_there_are_ten_thousand_cases() -> None:
-    uploads = N_FILES * len(FORMATS) + N_KEPT * len(FILES)
-    masks = N_MASKS * (len(MASK_READERS) + 2)  # and what the browser sends, and names
-    assert uploads + masks + N_LINKS * (len(LINK) + 1) >= 10_000
+def cases() -> Iterator[tuple[str, object]]:
+    """Every case of the tests of this folder that are seeded: which test, and what it is given."""
+    for suffix in FORMATS:
+        yield from ((f"read {suffix}", one) for one in broken_files(suffix, seed=1, n=N_FILES))
+    for suffix in FILES:
+        yield from ((f"kept {suffix}", one) for one in broken_files(suffix, seed=2, n=N_KEPT))
+    for way, (valid, _) in MASK_READERS.items():
+        yield from ((way, text) for text in broken_texts(valid, seed=3, n=N_MASKS))
+    yield from (("browser", text) for text in broken_texts(SPELT, seed=4, n=N_MASKS))
+    for name, texts in broken_links().items():
+        yield from ((name, text) for text in texts)
+    yield from (("stored", text) for text in (*broken_texts(STORED, seed=9, n=N_LINKS), *NAMES))
+    yield from (("name", text) for text in (*broken_texts(PATHS, seed=20, n=N_MASKS), *NAMES))
+
+
+def test_there_are_ten_thousand_different_cases() -> None:
+    assert len(set(cases())) >= 10_000
 
 
 @pytest.mark.parametrize("name", NAMES)

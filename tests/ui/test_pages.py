@@ -16,12 +16,26 @@ from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.kinds.roles import RolesRun
 from jobs.store import Store
+from tests.bad_input.mutations import check_sentence
+from tests.ui.parameters import parameters
 from ui import asking
 from ui.site_map import SITE_MAP
 
 COMPARED = ("taylor", "wanda")
 """Methods that the Importance page asks for by itself."""
 
+HOSTILE = (
+    "../../etc/passwd",
+    "<b>x</b>",
+    "99999999999999999999",
+    "a\0b",
+    "-1",
+    "²",
+    "é" * 5000,
+    "encoder.9.9",
+    " ",
+    "NaN",
+)
 ROOT = Path(__file__).parents[2]
 PAGES = [page.file for group in SITE_MAP.values() for page in group]
 
@@ -61,6 +75,40 @@ def test_every_page_runs_without_an_exception_or_an_error(app: AppTest, page: st
     assert [error.value for error in app.exception] == []
     assert [error.value for error in app.error] == []
     assert "Headlight" in "".join(one.value for one in app.sidebar.get("html"))
+
+
+def test_the_parameters_of_links_are_found_in_the_code() -> None:
+    expected = {
+        "model",
+        "task",
+        "data",
+        "head",
+        "mask",
+        "run",
+        "sweep",
+        "text",
+        "trees",
+        "parser",
+        "n",
+        "view",
+        "layer",
+    }
+    assert expected <= set(parameters())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_makes_of_a_link_whose_every_parameter_is_broken_what_it_can_or_one_sentence(
+    app: AppTest, page: str
+) -> None:
+    app.run()
+    app.switch_page(page)
+    link = {name: HOSTILE[place % len(HOSTILE)] for place, name in enumerate(parameters())} | {"model": "looker"}
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.run()
+    assert [error.value for error in app.exception] == []
+    for error in app.error:
+        check_sentence(error.value)
 
 
 def test_the_model_page_tells_where_its_scores_come_from(app: AppTest) -> None:
