@@ -28,8 +28,11 @@ class Methods(Command):
         lines = []
         for key, method in methods().items():
             known = {one.name: one.default for one in options_of(method)}
-            records[key] = {"about": method.about, "reference": method.reference, "options": known}
+            records[key] = {
+                "about": method.about, "reference": method.reference, "needs_run": method.needs_run, "options": known
+            }  # fmt: skip
             spelt = " ".join(f"{name}={value}".lower() for name, value in known.items())
             lines += [f"{key:<21} {method.about} ({method.reference})"]
+            lines += [f"{'':<21} needs {method.needs_run}"] if method.needs_run else []
             lines += [f"{'':<21} --option {spelt}"] if spelt else []
         return {"methods": records}, "\n".join(lines)

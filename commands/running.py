@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.progress import say, show_progress
+from commands.progress import bar, say, show_progress
 
 if TYPE_CHECKING:
     from jobs.kind import Kind
@@ -26,7 +26,7 @@ def finished(store: Store, kind: Kind) -> Run:
     from jobs.run import progress_line
 
     with _logged(store.folder / LOG):
-        run = run_here(store, kind, lambda one: show_progress(progress_line(one, time.time())))
+        run = run_here(store, kind, lambda one: show_progress(f"{bar(one.share)} {progress_line(one, time.time())}"))
     show_progress("")
     if run.result is None:
         raise ValueError(run.message or f"the run is {run.state}")

@@ -20,9 +20,13 @@ def test_every_method_is_listed_with_its_options(recorded: Run, printed: Run) ->
     assert listed["gradient"] == {
         "about": methods()["gradient"].about,
         "reference": "Michel et al. 2019",
+        "needs_run": "",
         "options": {"estimator": "example", "scale": "raw", "group": 32},
     }
-    assert "--option estimator=example scale=raw group=32" in printed("methods")
+    told = printed("methods")
+    assert "--option estimator=example scale=raw group=32" in told
+    assert [told.count(f"needs {method.needs_run}\n") for method in methods().values() if method.needs_run] == [1] * 4
+    assert told.count(" needs ") == 4
 
 
 def test_every_task_is_listed_with_its_title(recorded: Run, printed: Run) -> None:
