@@ -42,6 +42,7 @@ class Importance(Command):
         kind = ImportanceRun(options.model, method=options.method, options=read, n=options.n, **judged_by(options))
         run = finished(Store(), kind)
         found: dict[str, Any] = run.result or {}
+        _say_remarks(found)
         record = {name: found[name] for name in ("method", "n", "scores", "errors")}
         text = _as_csv(found) if options.csv else _as_list(found, run.id)
         if options.stability:
@@ -51,14 +52,28 @@ class Importance(Command):
 
 
 def _as_csv(found: dict[str, Any]) -> str:
-    rows = [f"{head},{score!r},{found['errors'][head]!r}" for head, score in found["scores"].items()]
+    errors = found["errors"]  # scores that were learned have none
+    rows = [f"{head},{score!r},{errors.get(head, '')!s}" for head, score in found["scores"].items()]
     return "\n".join(["head,score,error", *rows])
 
 
 def _as_list(found: dict[str, Any], run_id: str) -> str:
     ranked = sorted(found["scores"], key=found["scores"].__getitem__, reverse=True)
-    lines = [f"{head:>14}  {found['scores'][head]:>12.5g}  ± {found['errors'][head]:.2g}" for head in ranked]
+    lines = [f"{head:>14}  {found['scores'][head]:>12.5g}  {_error(found['errors'].get(head))}" for head in ranked]
     return "\n".join([f"{found['task']}, {found['split']}, {found['n']} examples, run {run_id}", *lines])
+
+
+def _error(error: float | None) -> str:
+    return "–" if error is None else f"± {error:.2g}"
+
+
+def _say_remarks(found: dict[str, Any]) -> None:
+    """What the numbers do not say by themselves."""
+    unscored = found.get("unscored", [])
+    if unscored:
+        say(f"not scored by the run {found['run']}: {' '.join(unscored)}")
+    for note in found.get("notes", []):
+        say(note)
 
 
 def _stability(found: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.learned_scores import SOURCES, newest, result_of
+from jobs.learned_scores import SOURCES, newest, order_of
 from jobs.measured import Measured
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ N_ROLES = 600
 class Calibration:
     """A model and the first n calibration examples of a task; `folder` is where measurements are shared.
 
-    `fingerprint` is that of the model; scores are those of the method of that key with these options.
+    `fingerprint` is that of the model; scores are those of the method of that key with these options. `judged` holds
+    the fields of the run that name the task and the data: learned scores come from runs that name the same.
     """
 
     head_model: HeadModel
@@ -43,6 +44,7 @@ class Calibration:
     fingerprint: str
     method: str = "gradient"
     options: Mapping[str, Any] = field(default_factory=dict)
+    judged: Mapping[str, Any] = field(default_factory=dict)
 
     def subject(self, strategy: Strategy, banks: str = "") -> Subject:
         """The model as this strategy sees it; only heads of the named banks may go, of all if none is named."""
@@ -77,13 +79,13 @@ class Calibration:
 
     def _learned(self) -> dict[str, float]:
         """Scores that another run gave, the last one if none is named; they do not change as heads go."""
-        run_id = self.options.get("run") or newest(self.folder, self.fingerprint, self.method)
+        run_id = self.options.get("run") or newest(self.folder, self.fingerprint, self.method, self.judged)
         if not run_id:
-            raise ValueError(f"no finished run of {SOURCES[self.method].named} for this model; start one first")
+            named = SOURCES[self.method].named
+            raise ValueError(f"no finished run of {named} for this model on this task; start one first")
         heads = [str(head) for head in self.head_model.grid]
         gone = {str(head) for head in self.head_model.removed}
-        found: dict[str, float] = result_of(self.folder, run_id, self.method, heads, gone)["scores"]
-        return found
+        return order_of(self.folder, run_id, self.method, heads, gone)
 
     def losses(self, masks: Sequence[HeadMask]) -> list[float]:
         """The mean losses; those that are not known yet are computed together."""

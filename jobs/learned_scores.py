@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from jobs.run import DONE, Run
 from jobs.store import Store
 
 Scores = dict[str, float]
+JUDGED_BY: dict[str, Any] = {"task": "", "data": "", "columns": {}}
+"""The fields of a run that say what the model is judged by, with their usual values."""
+
 WIDTHS_OF_INTERVAL = 2 * 1.96
 """Standard errors that a 95 % interval is wide."""
 
@@ -62,39 +65,72 @@ SOURCES = {
 }  # fmt: skip
 
 
-def newest(folder: Path, fingerprint: str, method: str) -> str:
-    """The id of the last finished run, of those of the asking user, that can give a model its scores, or nothing."""
+def newest(folder: Path, fingerprint: str, method: str, judged: Mapping[str, Any]) -> str:
+    """The id of the last finished run, of those of the asking user, that can give a model its scores, or nothing.
+
+    `judged` holds the fields of a run that say what the model is judged by: a run on another task or on other data
+    learned something else.
+    """
     source = SOURCES[method]
     runs = (run for run in Store(folder, owner()).runs([DONE], source.kind) if run.fingerprint == fingerprint)
-    return next((run.id for run in runs if source.fits(run)), "")
+    return next((run.id for run in runs if source.fits(run) and _is_by(run, judged)), "")
+
+
+def judged_in(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a run that say what the model is judged by."""
+    return {name: spec.get(name, usual) for name, usual in JUDGED_BY.items()}
 
 
 def scores_of(run: Run, method: str, heads: list[str], gone: set[str]) -> Scores:
-    """The score of every head; one that the run left alone has the highest, since it stays, and one that is gone 0."""
-    source = SOURCES[method]
-    found = source.scores(run)
-    highest = source.highest(found)
-    return {head: found.get(head, 0.0 if head in gone else highest) for head in heads}
+    """The score of every head that the run can tell of: one that is gone, from the model or in the run, has 0."""
+    found = SOURCES[method].scores(run)
+    zero = gone | set(run.spec.get("mask", "").replace(",", " ").split())
+    return {head: found.get(head, 0.0) for head in heads if head in found or head in zero}
+
+
+def order_of(folder: Path, run_id: str, method: str, heads: list[str], gone: set[str]) -> Scores:
+    """A number for every head that says how long it stays: the scores, and the highest where the run gave none.
+
+    A head without a gate or a prior was never a candidate, so it goes last.
+    """
+    run = _read(folder, run_id, method, heads)
+    found = scores_of(run, method, heads, gone)
+    highest = SOURCES[method].highest(found)
+    return {head: found.get(head, highest) for head in heads}
 
 
 def result_of(folder: Path, run_id: str, method: str, heads: list[str], gone: set[str]) -> dict[str, Any]:
     """What a run of importance gives whose scores are those of the run of that id."""
-    run, source = Store(folder, owner()).get(run_id), SOURCES[method]
-    if run.state != DONE or run.kind != source.kind or not source.fits(run):
-        raise ValueError(f"the run {run_id} is {run.state}: {run.title}; a finished run of {source.named} is needed")
-    found, errors = _result(run), source.errors(run)
+    run, source = _read(folder, run_id, method, heads), SOURCES[method]
+    found, scores = _result(run), scores_of(run, method, heads, gone)
     return {
         "method": method,
         "task": found["task"],
         "split": found.get("split", source.split),
         "n": found.get("n") or _n_judged(found),
-        "scores": scores_of(run, method, heads, gone),
-        "errors": {head: errors.get(head, 0.0) for head in heads},
+        "scores": scores,
+        "errors": source.errors(run),
+        "unscored": [head for head in heads if head not in scores],
         "balance": {},
         "stability": None,
         "skipped": [],
         "run": run_id,
     }
+
+
+def _read(folder: Path, run_id: str, method: str, heads: list[str]) -> Run:
+    """The run of that id; a ValueError if it cannot give these heads the scores of the method."""
+    run, source = Store(folder, owner()).get(run_id), SOURCES[method]
+    if run.state != DONE or run.kind != source.kind or not source.fits(run):
+        raise ValueError(f"the run {run_id} is {run.state}: {run.title}; a finished run of {source.named} is needed")
+    foreign = source.scores(run).keys() - set(heads)
+    if foreign:
+        raise ValueError(f"the run {run_id} scores {min(foreign)}, which this model has not: {run.title}")
+    return run
+
+
+def _is_by(run: Run, judged: Mapping[str, Any]) -> bool:
+    return judged_in(run.spec) == judged_in(judged)
 
 
 def _n_judged(found: dict[str, Any]) -> int:

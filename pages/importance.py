@@ -1,5 +1,6 @@
 """How much the model depends on each head, by any method, and how far the methods agree."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -21,33 +22,43 @@ from ui.asking import answered, known, store
 from ui.charts import balance_bars, layer_bars
 from ui.choice import Choice, head_in_link
 from ui.head_card import show_head_card
-from ui.head_grid import GridLook, legend_html, look_html, select_head
-from ui.importance_view import agreement_html, bank_shares, finding, layer_shares
+from ui.head_grid import legend_html, select_head
+from ui.importance_view import agreement_html, bank_captions, finding, layer_shares, ranked_by_all, score_look
 from ui.method_form import SIZES, USUAL, Scoring, method_options
 from ui.offering import offered
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import FIAK, LEARN
 
 FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
-STARTED_AT = {"l0": LEARN, "subset": LEARN, "fiak": FIAK}
-"""Where the runs of methods that need one are started."""
+STARTED_AT = {"l0": (LEARN, {"gates": "L0"}), "subset": (LEARN, {"gates": "Subset"}), "fiak": (FIAK, {})}
+"""Where the runs of methods that need one are started, and what the form there begins with."""
 
 COMPARED = ("gradient", "taylor", "confidence", "wanda")
 
 
-def has_scores(choice: Choice, method: dict[str, Any]) -> bool:
-    """Whether a method can score by itself, or the run that it needs is there."""
-    return not method["needs_run"] or bool(newest(store().folder, fingerprint(choice.model), method["key"]))
+def with_scores(choice: Choice, methods: dict[str, dict[str, Any]], current: Scoring) -> set[str]:
+    """The methods that can score by themselves, and those whose run is there or was named."""
+    folder, mark = store().folder, fingerprint(choice.model)
+    named = {current.method} if current.options.get("run") else set()
+    return named | {
+        key for key, method in methods.items() if not method["needs_run"] or newest(folder, mark, key, choice.judged)
+    }
 
 
-def choose_method(choice: Choice, methods: dict[str, dict[str, Any]]) -> Scoring:
+def label(method: dict[str, Any]) -> str:
+    """What the list and the link call a method; it must not change when a run comes."""
+    return method["title"] + (" · needs a run" if method["needs_run"] else "")
+
+
+def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
     """The method, its options and the number of examples."""
     first = [key for key in FIRST if key in methods]
     order = [*first, *(key for key in methods if key not in first and not methods[key]["needs_run"])]
     order += [key for key in methods if key not in order]
-    keys = {methods[key]["title"] + ("" if has_scores(choice, methods[key]) else " · no run"): key for key in order}
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    key = keys[row.selectbox("Method", list(keys), key="method", width=280, bind="query-params")]
+    key = row.selectbox(
+        "Method", order, format_func=lambda one: label(methods[one]), key="method", width=280, bind="query-params"
+    )
     with row.popover("Options"):
         n = st.select_slider("Examples", SIZES, USUAL, key="n", bind="query-params")
         options = method_options(methods[key])
@@ -64,25 +75,35 @@ def scores_of(run: Run, grid: HeadGrid) -> Scores:
 def provenance(run: Run, method: dict[str, Any]) -> str:
     """Where the scores come from, and how firm they are."""
     result = run.result
-    firm = result["stability"]
-    stable = f" · ranks of two halves of the examples agree to {firm['mean']:.2f}" if firm else ""
-    where = f"{result['task']}, {result['split']}, {result['n']} examples"
-    return escape(f"{method['reference']} · {where}{stable} · computed in {run.seconds(0):.1f} s")
+    parts = [method["reference"], f"{result['task']}, {result['split']}, {result['n']} examples"]
+    if result["stability"]:
+        parts.append(f"ranks of two halves of the examples agree to {result['stability']['mean']:.2f}")
+    parts.append(f"read from run {result['run'][:6]}" if "run" in result else f"computed in {run.seconds(0):.1f} s")
+    return escape(" · ".join(parts))
+
+
+def remarks(run: Run, method: dict[str, Any], scores: Scores) -> str:
+    """What a score means, and what the picture does not say by itself."""
+    told = [method["about"]]
+    if any(value < 0 for value in scores.values.values()):
+        told.append("A minus marks heads below 0.")
+    unscored = run.result.get("unscored", [])
+    if unscored:
+        heads = "1 head was" if len(unscored) == 1 else f"{len(unscored)} heads were"
+        told.append(f"{heads} not part of what that run learned: hatched, and not scored.")
+    return escape(" ".join([*told, *run.result.get("notes", [])]))
 
 
 def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: frozenset[HeadId]) -> HeadId | None:
     """The grid under one method; gives the head that is picked."""
     scores = scores_of(run, grid)
-    shares = bank_shares(scores.values, grid)
-    captions = {bank: f"{100 * share:.0f} % of all" for bank, share in shares.items()} if len(shares) > 1 else {}
-    notes = {head: f"{value:.3g} ± {scores.errors[head]:.1g}" for head, value in scores.values.items()}
-    look = replace(GridLook.of_scores(scores.values), removed=removed, captions=captions, notes=notes)
+    look = replace(score_look(scores, grid, removed), captions=bank_captions(scores.values, grid))
     st.html(
-        f'<h2 class="hl-card-title">{escape(finding(scores.values, grid, method["title"]))}</h2>'
+        f'<h2 class="hl-card-title">{escape(finding(scores.values, grid, method["key"], method["title"]))}</h2>'
         f'<p class="hl-source">{provenance(run, method)}</p>'
     )
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
-    st.html(legend_html(theme()) + f'<p class="hl-source">{escape(method["about"])}</p>')
+    st.html(legend_html(theme()) + f'<p class="hl-source">{remarks(run, method, scores)}</p>')
     if run.result["balance"]:
         show_balance(run.result["balance"], method["title"])
     return selected
@@ -99,49 +120,58 @@ def show_balance(balance: dict[str, float], title: str) -> None:
     st.plotly_chart(balance_bars(balance, theme()), config={"displayModeBar": False}, key="balance")
 
 
-def compared(choice: Choice, methods: dict[str, dict[str, Any]], current: Scoring) -> dict[str, Run]:
-    """The runs of the methods that shall be compared; those that are not there yet are asked for."""
-    ready = {method["title"]: key for key, method in methods.items() if not method["needs_run"]}
-    usual = [methods[key]["title"] for key in COMPARED if key in methods]
+def compared(
+    choice: Choice, methods: dict[str, dict[str, Any]], ready: Collection[str], current: Scoring
+) -> dict[str, Run]:
+    """By method, the runs that shall be compared; those that are not there yet are asked for."""
+    order = [key for key in methods if key in ready]
+    usual = [key for key in COMPARED if key in methods]
     chosen = st.pills(
-        "Side by side", list(ready), default=usual, selection_mode="multi", key="compare", bind="query-params"
-    )
+        "Side by side", order, default=usual, format_func=lambda key: methods[key]["title"], selection_mode="multi",
+        key="compare", bind="query-params",
+    )  # fmt: skip
     runs = {}
-    for title in dict.fromkeys([methods[current.method]["title"], *chosen]):
-        key = ready.get(title)
-        if key is not None:
+    for key in dict.fromkeys([current.method, *chosen]):
+        if key in ready:
             is_current = key == current.method
             asked = (current if is_current else Scoring(key, current.n)).run(choice)
             run = known(asked) if is_current else answered(asked, patience=0.0)
             if run is not None:
-                runs[title] = run
+                runs[methods[key]["title"]] = run
     return runs
 
 
-def show_side_by_side(runs: dict[str, Run], grid: HeadGrid) -> None:
-    """A small grid for every method."""
-    st.html('<p class="hl-source">Each scaled to its own maximum</p>')
-    cells = "".join(
-        f"<div><b>{escape(title)}</b>"
-        f"{look_html(grid, replace(GridLook.of_scores(scores_of(run, grid).values), size='mini'), theme())}</div>"
-        for title, run in runs.items()
-    )
-    st.html(f'<div class="hl-multiples">{cells}</div>')
+def show_side_by_side(
+    runs: dict[str, Run], grid: HeadGrid, removed: frozenset[HeadId], selected: HeadId | None
+) -> HeadId | None:
+    """A small grid for every method; gives the head that is picked in one of them."""
+    st.html('<p class="hl-source">Each scaled to its own maximum · pick a head to open its card</p>')
+    picked = None
+    row = st.container(horizontal=True, gap="medium", key="multiples")
+    for title, run in runs.items():
+        with row.container(width=240):
+            st.html(f'<div class="hl-multiple">{escape(title)}</div>')
+            look = replace(score_look(scores_of(run, grid), grid, removed), size="mini")
+            found = select_head(grid, look, key=f"mini-{run.spec['method']}", selected=selected)
+        picked = found if found != selected else picked
+    return picked
 
 
 def show_agreement(runs: dict[str, Run], grid: HeadGrid) -> None:
     """How far the methods rank the heads alike."""
-    rankings = {title: scores_of(run, grid).values for title, run in runs.items()}
-    k = max(1, len(grid) // 4)
-    found = agreements(rankings, k)
+    rankings = ranked_by_all({title: scores_of(run, grid).values for title, run in runs.items()})
+    n = min(map(len, rankings.values()), default=0)
+    k = max(1, n // 4)
+    found = agreements(rankings, k) if n else {}
     correlation = {pair: one.spearman for pair, one in found.items()}
     if not correlation:
         st.html('<h2 class="hl-card-title">Pick two methods or more to compare them</h2>')
         return
     least = min(correlation, key=correlation.__getitem__)
+    over = f"{n} heads" + ("" if n == len(grid) else " that all score")
     st.html(
         f'<h2 class="hl-card-title">{escape(least[0])} and {escape(least[1])} agree least</h2>'
-        f'<p class="hl-source">Rank correlation (Spearman) over {len(grid)} heads</p>'
+        f'<p class="hl-source">Rank correlation (Spearman) over {over}</p>'
         + agreement_html(list(rankings), correlation, theme())
     )
     rows = [
@@ -162,36 +192,59 @@ def table(runs: dict[str, Run], grid: HeadGrid) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def show_comparison(choice: Choice, runs: dict[str, Run], grid: HeadGrid) -> None:
-    """The view that is open, and only that, for all four together would take their time."""
-    views = st.tabs(["Grids", "Agreement", "Layers", "Table"], key="view", bind="query-params")
-    grids, agreement, layers, numbers = views
+def open_row(heads: list[str]) -> None:
+    """Opens the card of the head whose row was picked in the table."""
+    for row in st.session_state["scores"]["selection"]["rows"]:
+        st.query_params["head"] = heads[row]
+
+
+def show_table(choice: Choice, runs: dict[str, Run], grid: HeadGrid) -> None:
+    """All numbers, to sort, to pick a head from and to take home."""
+    rows = table(runs, grid)
+    heads = rows["Head"].tolist()
+    st.dataframe(
+        rows, hide_index=True, height=320, key="scores", on_select=lambda: open_row(heads), selection_mode="single-row"
+    )
+    told = rows.to_csv(index=False)
+    st.download_button("CSV", told, f"{choice.model}-importance.csv", key="csv", on_click="ignore")
+
+
+def show_layers(runs: dict[str, Run], grid: HeadGrid) -> None:
+    """The share of every layer under the first method."""
+    title, run = next(iter(runs.items()))
+    st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
+    shares = layer_shares(scores_of(run, grid).values, grid)
+    st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
+
+
+def show_comparison(
+    choice: Choice, runs: dict[str, Run], grid: HeadGrid, removed: frozenset[HeadId], selected: HeadId | None
+) -> HeadId | None:
+    """The view that is open, and only that, for all four together would take their time; gives a head picked in it."""
+    grids, agreement, layers, numbers = st.tabs(
+        ["Grids", "Agreement", "Layers", "Table"], key="view", bind="query-params"
+    )
     if grids.open:
         with grids:
-            show_side_by_side(runs, grid)
+            return show_side_by_side(runs, grid, removed, selected)
     if agreement.open:
         with agreement:
             show_agreement(runs, grid)
     if layers.open and runs:
         with layers:
-            title, run = next(iter(runs.items()))
-            st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
-            shares = layer_shares(scores_of(run, grid).values, grid)
-            st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
+            show_layers(runs, grid)
     if numbers.open:
         with numbers:
-            rows = table(runs, grid)
-            st.dataframe(rows, hide_index=True, height=320, key="scores")
-            told = rows.to_csv(index=False)
-            st.download_button("CSV", told, f"{choice.model}-importance.csv", key="csv", on_click="ignore")
+            show_table(choice, runs, grid)
+    return None
 
 
 def offer_run(choice: Choice, method: dict[str, Any]) -> None:
     """A way to the run that gives a method its scores."""
     st.info(f"{method['title']} needs {method['needs_run']}. {method['about']}")
-    page = STARTED_AT.get(method["key"])
-    if page is not None:
-        st.page_link(page.file, label="Start one", icon=page.icon, query_params=choice.link)
+    if method["key"] in STARTED_AT:
+        page, wanted = STARTED_AT[method["key"]]
+        st.page_link(page.file, label="Start one", icon=page.icon, query_params=choice.link | wanted)
     elif offered(AblationsRun(choice.model, **choice.judged), "Remove every head alone") is not None:
         st.rerun()
 
@@ -199,23 +252,27 @@ def offer_run(choice: Choice, method: dict[str, Any]) -> None:
 def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str, Any]]) -> None:
     """The grid, the comparison, and the card of the picked head."""
     grid = HeadGrid.from_json(facts["grid"])
+    removed = grid.parse(facts["removed"])
     left, right = st.columns([2.4, 1])
     with left.container(border=True):
-        scoring = choose_method(choice, methods)
-        method = methods[scoring.method]
+        scoring = choose_method(methods)
+        method, ready = methods[scoring.method], with_scores(choice, methods, scoring)
         selected = head_in_link(grid)
         with one_sentence():
-            if not has_scores(choice, method):
+            if scoring.method not in ready:
                 offer_run(choice, method)
             elif (run := answered(scoring.run(choice))) is not None:
-                selected = show_scores(run, method, grid, grid.parse(facts["removed"]))
+                selected = show_scores(run, method, grid, removed)
     if selected is not None:
         st.query_params["head"] = str(selected)
     with left.container(border=True):
         runs: dict[str, Run] = {}
         with one_sentence():
-            runs = compared(choice, methods, scoring)
-        show_comparison(choice, runs, grid)
+            runs = compared(choice, methods, ready, scoring)
+        picked = show_comparison(choice, runs, grid, removed, selected)
+    if picked is not None:
+        st.query_params["head"] = str(picked)
+        st.rerun()
     with right.container(border=True, height="stretch", key="head-card"), one_sentence():
         show_head_card(choice, facts, grid, selected or grid.heads[0])
 

@@ -198,7 +198,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     ready = {
         key: methods[key]["title"]
         for key in usual_first(methods)
-        if not methods[key]["needs_run"] or newest(folder, mark, key)
+        if not methods[key]["needs_run"] or newest(folder, mark, key, choice.judged)
     }
     quick = {key: title for key, title in ready.items() if key in QUICK}
     left, right = st.columns([1.15, 1])

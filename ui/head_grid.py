@@ -30,13 +30,14 @@ class GridLook:
     """What the cells show.
 
     `shades` run from 0 to 1 on `ramp`; `letters` give a head the letter and the name of its role; heads in
-    `second_role` get a dot, in `hatched` a hatch (their value needs a run), in `removed` a hollow cell that cannot be
-    chosen. `notes` are what a cell says, `captions` what stands beside the title of a bank.
+    `second_role` get a dot, in `negative` a minus, in `hatched` a hatch (their value needs a run), in `removed` a
+    hollow cell that cannot be chosen. `notes` are what a cell says, `captions` what stands beside the title of a bank.
     """
 
     shades: Mapping[HeadId, float] = field(default_factory=dict)
     letters: Mapping[HeadId, tuple[str, str]] = field(default_factory=dict)
     second_role: frozenset[HeadId] = frozenset()
+    negative: frozenset[HeadId] = frozenset()
     hatched: frozenset[HeadId] = frozenset()
     removed: frozenset[HeadId] = frozenset()
     notes: Mapping[HeadId, str] = field(default_factory=dict)
@@ -51,10 +52,11 @@ class GridLook:
 
     @classmethod
     def of_scores(cls, scores: Mapping[HeadId, float]) -> GridLook:
-        """Heads coloured by score; each cell says its share of the highest score."""
+        """Heads coloured by score; each cell says its share of the highest score, and a score below 0 has a minus."""
         shades = shades_of(scores)
+        negative = frozenset(head for head, score in scores.items() if score < 0)
         notes = {head: f"{100 * shade * shade:.0f} % of the most important head" for head, shade in shades.items()}
-        return cls(shades=shades, notes=notes)
+        return cls(shades=shades, notes=notes | dict.fromkeys(negative, "below 0"), negative=negative)
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,8 @@ def _cell(head: HeadId, look: GridLook, theme: str) -> dict[str, Any]:
     if not role and head in look.shades:
         fill = ramp_colour(look.shades[head], look.ramp, theme)
     classes = "hl-second-role" if head in look.second_role else "hl-none" if look.letters and not fill else ""
+    if head in look.negative and not role:
+        classes = f"{classes} hl-negative".strip()
     return {"classes": classes, "fill": fill, "ink": ink, "letter": letter, "note": note, "gone": False}
 
 

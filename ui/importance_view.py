@@ -1,12 +1,15 @@
-"""What scores look like beside each other: findings in a sentence, ranks of a head, how methods agree."""
+"""What scores look like beside each other: cells of a grid, findings in a sentence, ranks, how methods agree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 
+from analysis.importance.scores import Scores
 from models.heads import HeadGrid, HeadId
 from ui.findings import share_of_the_first
+from ui.head_grid import GridLook
 from ui.palette import importance_colour
 
 Ranked = Mapping[HeadId, float]
@@ -14,17 +17,44 @@ STRONG = 0.55
 """From this shade on the text of a cell changes its colour to stay readable."""
 
 
-def finding(scores: Ranked, grid: HeadGrid, title: str) -> str:
+ALONE = "ablation"
+"""The method under which a score below 0 says that the loss falls without the head."""
+
+
+def finding(scores: Ranked, grid: HeadGrid, method: str, title: str) -> str:
     """The most telling sentence about the scores: how unevenly they lie, and which bank has most."""
-    gone = sum(score < 0 for score in scores.values())
-    if gone:
-        many = "1 head has" if gone == 1 else f"{gone} heads have"
-        return f"{many} a negative score under {title}: without them the loss would fall"
+    below = sum(score < 0 for score in scores.values())
+    if below:
+        many, one = ("1 head scores", "it") if below == 1 else (f"{below} heads score", "one of them")
+        harm = f": without {one} alone the loss would fall" if method == ALONE else ""
+        return f"{many} below 0 under {title}{harm}"
     third = 100 * share_of_the_first(scores, max(1, len(scores) // 3))
     told = f"A third of the heads carry {third:.0f} % of the {title.lower()} score"
     shares = bank_shares(scores, grid)
     bank = max(shares, key=shares.__getitem__)
     return told + (f", and {100 * shares[bank]:.0f} % lie in the {bank} bank" if len(shares) > 1 else "")
+
+
+def score_look(scores: Scores, grid: HeadGrid, removed: frozenset[HeadId]) -> GridLook:
+    """Heads coloured by score, each with its number and its sign; those without a score are hatched."""
+    notes = {head: signed(value, scores.errors.get(head)) for head, value in scores.values.items()}
+    unscored = frozenset(grid.heads) - scores.values.keys() - removed
+    notes |= dict.fromkeys(unscored, "not scored")
+    return replace(GridLook.of_scores(scores.values), removed=removed, hatched=unscored, notes=notes)
+
+
+def signed(value: float, error: float | None) -> str:
+    """A score with a real minus sign, and its standard error where it has one."""
+    told = f"{value:.3g}".replace("-", "\N{MINUS SIGN}", 1) if value < 0 else f"{value:.3g}"
+    return told if error is None else f"{told} ± {error:.1g}"
+
+
+def ranked_by_all(rankings: Mapping[str, Ranked]) -> dict[str, dict[HeadId, float]]:
+    """The rankings of the heads that all of them score, so that they can be compared."""
+    common = set.intersection(*(set(scores) for scores in rankings.values())) if rankings else set()
+    return {
+        title: {head: score for head, score in scores.items() if head in common} for title, scores in rankings.items()
+    }
 
 
 def bank_shares(scores: Ranked, grid: HeadGrid) -> dict[str, float]:
@@ -34,6 +64,13 @@ def bank_shares(scores: Ranked, grid: HeadGrid) -> dict[str, float]:
         bank.bank: sum(max(scores.get(head, 0.0), 0.0) for head in grid if head.bank == bank.bank) / total
         for bank in grid.banks
     }
+
+
+def bank_captions(scores: Ranked, grid: HeadGrid) -> dict[str, str]:
+    """What stands beside the title of each bank where there are several: its share, or that it has no scores."""
+    scored = {head.bank for head in scores}
+    shares = bank_shares(scores, grid) if len(grid.banks) > 1 else {}
+    return {bank: f"{100 * share:.0f} % of all" if bank in scored else "not scored" for bank, share in shares.items()}
 
 
 def layer_shares(scores: Ranked, grid: HeadGrid) -> dict[str, list[float]]:

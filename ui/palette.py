@@ -68,7 +68,10 @@ def ramp_colour(share: float, ramp: str, theme: str) -> str:
 
 
 def shades_of(scores: Mapping[Key, float]) -> dict[Key, float]:
-    """Scores on a scale from 0 to 1; the square root keeps small differences visible."""
+    """Scores on a scale from 0 to 1; the square root keeps small differences visible.
+
+    A score below 0 has the shade of 0: a grid marks it otherwise.
+    """
     most = max(scores.values(), default=0.0) or 1.0
     return {key: (max(score, 0.0) / most) ** 0.5 for key, score in scores.items()}
 

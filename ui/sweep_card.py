@@ -161,7 +161,7 @@ def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) ->
     with right:
         settings = _settings(strategy)
     if st.button("Start the sweep", key="start-sweep", type="primary", icon=":material/play_arrow:"):
-        learned = newest(store().folder, fingerprint(choice.model), method) if method in SOURCES else ""
+        learned = newest(store().folder, fingerprint(choice.model), method, choice.judged) if method in SOURCES else ""
         wanted = SweepRun(
             choice.model,
             strategy=strategy.key,

@@ -100,7 +100,7 @@ def score(
 def portions(method: Method, head_model: HeadModel, task: Task, batches: Iterable[Batch]) -> Iterator[Portion]:
     """What the method finds in batch after batch."""
     if method.needs_run:
-        raise ValueError(f"{method.title} needs {method.needs_run}; there is none for this model yet")
+        raise ValueError(f"{method.title} needs {method.needs_run}; there is none for this model on this task yet")
     method.check(head_model, task)
     for batch in batches:
         parts = done_in_parts(head_model, batch, partial(_numbers, method, head_model, task))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from analysis.importance.method import Method
@@ -10,8 +11,13 @@ from tasks.batching import Batch
 from tasks.task import Task
 
 
+@dataclass(frozen=True)
 class NeedsRun(Method):
     """A method that the registry shows, and that cannot score a model by itself; `needs_run` says what it reads."""
+
+    run: str = field(
+        default="", metadata={"about": "The run that is read, by its id; by default the last on the same task."}
+    )
 
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> NoReturn:
         """Refuse: there is nothing to compute."""

@@ -60,12 +60,20 @@ class AblationsRun(Kind):
         """One step an effect or a point."""
         from jobs.calibration import Calibration
         from jobs.cluster import helped
+        from jobs.learned_scores import judged_in
         from models.fingerprint import fingerprint
 
         judges, broken = self._judges(bench)
         task, mark = judges.development.task, fingerprint(self.model)
         calibration = Calibration(
-            judges.head_model, task, self.n_scoring, bench.folder.parent, mark, self.method, self.options
+            judges.head_model,
+            task,
+            self.n_scoring,
+            bench.folder.parent,
+            mark,
+            self.method,
+            self.options,
+            judged_in(asdict(self)),
         )
         known = _Known.of(calibration, judges.development)
         done = [point for point in bench.points if "bank" in point]

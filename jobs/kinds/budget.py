@@ -61,6 +61,7 @@ class BudgetRun(Kind):
     def steps(self, bench: Bench) -> Steps:
         """Scores the heads, then tries masks; what was tried already is not tried again."""
         from jobs.calibration import Calibration
+        from jobs.learned_scores import judged_in
         from models.fingerprint import fingerprint
         from pruning.budget_candidates import Candidates
         from pruning.budget_search import Judge, Search, timer_of
@@ -75,7 +76,10 @@ class BudgetRun(Kind):
         folder, mark, unpruned = bench.folder.parent, fingerprint(self.model), HeadMask(head_model.grid)
         going = heads_of(head_model.grid, head_model.removed, self.banks)
         yield Step(0, 1)
-        scores = Calibration(head_model, task, self.n_scoring, folder, mark, self.method, self.options).scores(unpruned)
+        calibration = Calibration(
+            head_model, task, self.n_scoring, folder, mark, self.method, self.options, judged_in(asdict(self))
+        )
+        scores = calibration.scores(unpruned)
         candidates = Candidates.of(head_model, sorted(going, key=lambda head: scores[head]), budgets)
         shared = {split: self._shared(head_model, task, split, bench) for split in (self.split, REPORTED)}
         judge = Judge(shared[self.split].point_steps, task.higher_is_better)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
-from jobs.learned_scores import SOURCES, newest, result_of
+from jobs.learned_scores import SOURCES, judged_in, newest, result_of
 from jobs.run import LONG, SHORT, Run
 from models.fingerprint import fingerprint
 
@@ -32,7 +32,8 @@ QUICK = ("confidence", "entropy", "fisher", "gradient", "lrp", "random", "taylor
 class ImportanceRun(Kind):
     """The scores of a method on the first n examples of a split; the points are the values of batch after batch.
 
-    A method whose scores are learned reads them from a finished run of gates: options {"run": ID}, by default the last.
+    A method whose scores are learned reads them from a finished run: options {"run": ID}, by default the last one that
+    is by the same task and data.
     """
 
     method: str = "gradient"
@@ -45,7 +46,7 @@ class ImportanceRun(Kind):
 
     key = "importance"
     command_name = "importance"
-    edition = 3
+    edition = 4
 
     @property
     def title(self) -> str:
@@ -60,9 +61,9 @@ class ImportanceRun(Kind):
 
     def as_run(self, folder: Path) -> Run:
         """The run that this asks for; learned scores are those of the run that is the last one now."""
-        if self.method not in SOURCES or "run" in self.options:
+        if self.method not in SOURCES or self.options.get("run"):
             return super().as_run(folder)
-        learned = newest(folder, fingerprint(self.model), self.method)
+        learned = newest(folder, fingerprint(self.model), self.method, judged_in(asdict(self)))
         return super(ImportanceRun, replace(self, options={"run": learned}) if learned else self).as_run(folder)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ class SweepRun(Kind):
         """One step a point, and one wherever the search for the next can be left."""
         from jobs.calibration import Calibration
         from jobs.cluster import Keep, Shared, helped
+        from jobs.learned_scores import judged_in
         from jobs.measured import Measured
         from models.fingerprint import fingerprint
         from pruning.point import Point, first_worse
@@ -67,7 +68,9 @@ class SweepRun(Kind):
         evaluator, broken = self._judge(bench)
         head_model, task = evaluator.head_model, evaluator.task
         folder, mark = bench.folder.parent, fingerprint(self.model)
-        calibration = Calibration(head_model, task, self.n_scoring, folder, mark, self.method, self.options)
+        calibration = Calibration(
+            head_model, task, self.n_scoring, folder, mark, self.method, self.options, judged_in(asdict(self))
+        )
         subject = calibration.subject(plan.strategy, self.banks)
         points = [Point.from_json(point) for point in bench.points]
         cache = Measured(folder, mark, evaluator.mark, "point")

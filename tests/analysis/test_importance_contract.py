@@ -174,7 +174,7 @@ def test_a_method_says_what_it_is(method: type[Method]) -> None:
 @pytest.mark.parametrize("method", OF_A_RUN, ids=lambda method: method.key)
 def test_a_method_that_reads_a_run_says_so_and_computes_nothing(method: type[Method]) -> None:
     head_model, task = subject("encoder")
-    with pytest.raises(ValueError, match=f"needs {method.needs_run}; there is none for this model yet"):
+    with pytest.raises(ValueError, match=f"needs {method.needs_run}; there is none for this model on this task yet"):
         score(method(), head_model, task, n=N)
 
 

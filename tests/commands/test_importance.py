@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 from pathlib import Path
@@ -11,6 +12,9 @@ from analysis.importance.gradient import Gradient
 from analysis.importance.method import portions, score
 from analysis.importance.stability import stability
 from cli import main
+from commands.progress import bar
+from jobs.kinds.learn import LearnRun
+from jobs.run import DONE
 from jobs.store import Store
 from models.loading import load
 from tasks.catalog import task
@@ -75,6 +79,42 @@ def test_stability_is_that_of_the_portions(recorded: Run, printed: Run, capsys: 
     captured = capsys.readouterr()
     assert captured.err.startswith(f"headlight: {sentence}")
     assert "correlation" not in captured.out
+
+
+def test_scores_of_a_named_run_have_no_error_and_heads_without_a_gate_are_told(
+    printed: Run, recorded: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store()
+    learned = store.submit(LearnRun("looker", gates="dsp").as_run(store.folder))
+    scores = {"encoder.0.0": 1.5, "encoder.0.1": -0.5}
+    store.end(learned.id, DONE, result={"task": "digits", "n": 8, "scores": scores})
+    asked = ("importance", "looker", "--method", "subset", "--option", f"run={learned.id}")
+    found = recorded(*asked)
+    assert (found["scores"], found["errors"]) == (scores, {})
+    assert [line.split() for line in printed(*asked).splitlines()[1:]] == [
+        ["encoder.0.0", "1.5", "–"], ["encoder.0.1", "-0.5", "–"],
+    ]  # fmt: skip
+    assert printed(*asked, "--csv").splitlines()[1] == "encoder.0.0,1.5,"
+    assert main([*asked]) == 0
+    assert f"headlight: not scored by the run {learned.id}: encoder.0.2 encoder.0.3 " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("share", "cells"), [(-1, 0), (0, 0), (0.26, 5), (0.5, 10), (1, 20), (2, 20)])
+def test_a_bar_has_as_many_full_cells_as_is_done(share: float, cells: int) -> None:
+    assert bar(share) == "█" * cells + "░" * (20 - cells)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_terminal_shows_a_bar_that_goes_when_the_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert main([*COMMAND]) == 0
+    shown = terminal.getvalue().split("\r\x1b[K")
+    bars = [line.partition(" ")[0] for line in shown if "█" in line or "░" in line]
+    assert all(len(one) == 20 for one in bars)
+    assert bars[0] == "░" * 20
+    assert shown[-1] == ""
 
 
 def test_an_unexpected_error_is_one_sentence_and_the_rest_is_in_the_log(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,12 @@ import pytest
 import torch
 
 from jobs.client import run_here
-from jobs.kind import kind_of
+from jobs.kind import Kind, kind_of
 from jobs.kinds import learn
+from jobs.kinds.fiak import FiakRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.learn import LearnRun
-from jobs.learned_scores import newest
+from jobs.learned_scores import newest, order_of, result_of
 from jobs.run import DONE, FAILED, LONG, SHORT, Run
 from jobs.store import Store
 from models.fingerprint import fingerprint
@@ -98,13 +100,14 @@ def test_the_command_of_a_run_is_the_run(run: Run) -> None:
 
 
 def test_learned_scores_are_an_importance_method(store: Store, run: Run) -> None:
-    assert newest(store.folder, fingerprint("looker"), "subset") == run.id
-    assert newest(store.folder, fingerprint("looker"), "l0") == ""
+    assert newest(store.folder, fingerprint("looker"), "subset", {}) == run.id
+    assert newest(store.folder, fingerprint("looker"), "l0", {}) == ""
     scored = run_here(store, ImportanceRun("looker", method="subset"))
     assert (scored.state, scored.lane) == (DONE, SHORT)
     assert scored.result is not None
     assert run.result is not None
     assert scored.result["scores"] == run.result["scores"]
+    assert (scored.result["errors"], scored.result["unscored"]) == ({}, [])
     assert (scored.result["split"], scored.result["n"]) == ("training", 24)  # six steps of four fresh examples
     assert scored.spec["options"] == {"run": run.id}
 
@@ -112,7 +115,7 @@ def test_learned_scores_are_an_importance_method(store: Store, run: Run) -> None
 def test_a_method_without_its_run_says_which_it_needs(store: Store, run: Run) -> None:
     alone = run_here(store, ImportanceRun("looker", method="l0"))
     assert alone.state == FAILED
-    assert "needs a run that trained L0 gates; there is none for this model yet" in alone.message
+    assert "needs a run that trained L0 gates; there is none for this model on this task yet" in alone.message
     wrong = run_here(store, ImportanceRun("looker", method="l0", options={"run": run.id}))
     assert wrong.state == FAILED
     assert "a finished run of L0 or layer-wise gates is needed" in wrong.message
@@ -135,13 +138,48 @@ def test_bad_input_is_one_sentence(fields: dict[str, Any], message: str, tmp_pat
     assert message in run.message
 
 
-def test_heads_without_a_gate_have_the_highest_learned_score() -> None:
-    from jobs.learned_scores import scores_of
+HEADS = [f"encoder.0.{head}" for head in range(4)]
 
-    done = SUBSET.as_run(Path("nowhere"))
-    object.__setattr__(done, "result", {"scores": {"encoder.0.0": -1.0, "encoder.0.1": 2.5}})
-    found = scores_of(done, "subset", ["encoder.0.0", "encoder.0.1", "encoder.0.2", "encoder.0.3"], {"encoder.0.3"})
-    assert found == {"encoder.0.0": -1.0, "encoder.0.1": 2.5, "encoder.0.2": 2.5, "encoder.0.3": 0.0}
+
+def ended(store: Store, kind: Kind, result: dict[str, Any]) -> Run:
+    """A run whose result is made up."""
+    run = store.submit(kind.as_run(store.folder))
+    store.end(run.id, DONE, result={"task": "t", "n": 1} | result)
+    return store.get(run.id)
+
+
+def test_heads_without_a_gate_have_no_learned_score_and_are_pruned_last(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    done = ended(store, SUBSET, {"scores": {"encoder.0.0": -1.0, "encoder.0.1": 2.5}})
+    found = result_of(tmp_path, done.id, "subset", HEADS, {"encoder.0.3"})
+    assert found["scores"] == {"encoder.0.0": -1.0, "encoder.0.1": 2.5, "encoder.0.3": 0.0}
+    assert found["unscored"] == ["encoder.0.2"]
+    order = order_of(tmp_path, done.id, "subset", HEADS, {"encoder.0.3"})
+    assert order == {"encoder.0.0": -1.0, "encoder.0.1": 2.5, "encoder.0.2": 2.5, "encoder.0.3": 0.0}
+
+
+def test_heads_that_a_fiak_run_removed_first_are_the_least_important(tmp_path: Path) -> None:
+    kind = FiakRun("looker", mask="encoder.0.1,encoder.0.2")
+    done = ended(Store(tmp_path), kind, {"heads": {"encoder.0.0": 0.2, "encoder.0.3": 0.5}})
+    expected = {"encoder.0.0": 0.2, "encoder.0.1": 0.0, "encoder.0.2": 0.0, "encoder.0.3": 0.5}
+    assert result_of(tmp_path, done.id, "fiak", HEADS, set())["scores"] == expected
+    assert order_of(tmp_path, done.id, "fiak", HEADS, set()) == expected
+
+
+def test_learned_scores_come_from_a_run_on_the_same_task_and_data(tmp_path: Path) -> None:
+    store, mark = Store(tmp_path), fingerprint("looker")
+    usual = ended(store, SUBSET, {"scores": {"encoder.0.0": 1.0}})
+    named = ended(store, replace(SUBSET, task="digits"), {"scores": {"encoder.0.0": 2.0}})
+    assert newest(tmp_path, mark, "subset", {"task": "", "data": "", "columns": {}}) == usual.id
+    assert newest(tmp_path, mark, "subset", {"task": "digits"}) == named.id
+    assert newest(tmp_path, mark, "subset", {"data": "/tmp/own.tsv"}) == ""
+    assert newest(tmp_path, mark, "subset", {"columns": {"text": "a"}}) == ""
+
+
+def test_a_run_of_another_model_is_refused(tmp_path: Path) -> None:
+    done = ended(Store(tmp_path), SUBSET, {"scores": {"encoder.7.0": 1.0}})
+    with pytest.raises(ValueError, match=r"scores encoder.7.0, which this model has not: "):
+        result_of(tmp_path, done.id, "subset", HEADS, set())
 
 
 def test_the_metric_lost_without_a_head_is_an_importance_method(tmp_path: Path) -> None:
@@ -166,7 +204,7 @@ def test_a_sweep_takes_learned_scores(store: Store, run: Run) -> None:
     learned = run.result["scores"]
     assert [learned[head] for head in swept.result["order"]] == sorted(learned.values())
     none = run_here(store, SweepRun("looker", method="l0", step=0.5, n=20))
-    assert "no finished run of L0 or layer-wise gates" in none.message
+    assert "no finished run of L0 or layer-wise gates for this model on this task" in none.message
 
 
 def test_a_plan_is_what_the_fields_say() -> None:

@@ -131,10 +131,10 @@ def test_learned_scores_come_from_runs_of_the_same_owner(ada: Store) -> None:
     run = ada.submit(asked)
     ada.end(run.id, DONE, result={"scores": {"encoder.0.0": 0.5}, "task": "t", "n": 1})
     with acting_for("ada"):
-        assert newest(ada.folder, "f", "l0") == run.id
+        assert newest(ada.folder, "f", "l0", {}) == run.id
         assert result_of(ada.folder, run.id, "l0", ["encoder.0.0"], set())["scores"] == {"encoder.0.0": 0.5}
     with acting_for("bob"):
-        assert newest(ada.folder, "f", "l0") == ""
+        assert newest(ada.folder, "f", "l0", {}) == ""
         with pytest.raises(KeyError, match="no run"):
             result_of(ada.folder, run.id, "l0", ["encoder.0.0"], set())
 

@@ -28,7 +28,9 @@ OWN = {"data": "/tmp/my data.tsv", "columns": {"text": "a b", "label": "c"}}
 RUNS: list[Kind] = [
     ImportanceRun("looker"),
     ImportanceRun("reader", method="gradient", options={"estimator": "token"}, n=64, split="development", **OWN),
+    ImportanceRun("looker", method="subset", options={"run": "0123456789abcdef"}),
     SweepRun("looker"),
+    SweepRun("looker", method="fiak", options={"run": "0123456789abcdef"}),
     SweepRun("translator", strategy="score", settings={"scope": "layer", "at_least": 1}, banks="encoder", step=0.0),
     SweepRun("reader", strategy="random", settings={"seed": 3}, seeds=0, n=50, n_scoring=32),
     SpeedRun("looker", "encoder.0.1 encoder.2.3", [1, 16], [128]),

@@ -35,6 +35,17 @@ def test_the_most_important_head_is_darkest_and_says_so() -> None:
     assert html.count("25 % of the most important head") == 2 * 5  # label and title of the other five
 
 
+@pytest.mark.parametrize("size", ["normal", "mini"])
+def test_a_score_below_0_has_a_mark_that_a_score_of_0_has_not(size: str) -> None:
+    look = replace(GridLook.of_scores(dict.fromkeys(GRID, 0.0) | {ONE: -4.0, OTHER: 1.0}), size=size)
+    html = look_html(GRID, look, "light")
+    assert html.count("hl-negative") == 1
+    assert (
+        'class="hl-cell hl-in-group hl-group-first hl-negative" role="gridcell" aria-label="decoder.0.2, below 0"'
+        in html
+    )
+
+
 def test_a_removed_head_is_struck_out_and_not_coloured() -> None:
     html = look_html(GRID, replace(GridLook.of_scores(dict.fromkeys(GRID, 1.0)), removed=frozenset({OTHER})), "dark")
     assert html.count("hl-gone") == 1

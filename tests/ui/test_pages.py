@@ -10,11 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from jobs.client import run_here
+from jobs.kinds.ablations import AblationsRun
 from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.kinds.roles import RolesRun
+from jobs.run import DONE
 from jobs.store import Store
 from tests.bad_input.mutations import check_sentence
 from tests.ui.parameters import parameters
@@ -45,12 +47,17 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which the looker was scored and looked into."""
     folder = tmp_path_factory.mktemp("store")
     store = Store(folder)
+    tables = store.submit(AblationsRun("looker").as_run(folder))
+    heads = [f"encoder.{place // 6}.{place % 6}" for place in range(1, 36)]
+    alone = [{"head": head, "difference": -0.5, "low": -0.6, "high": -0.4, "n": 8} for head in heads]
+    store.end(tables.id, DONE, result={"task": "Handwritten digits", "higher_is_better": True, "alone": alone})
     for kind in (
         FactsQuestion("looker"),
         MethodsQuestion("", code_mark()),
         ImportanceRun("looker"),
         ImportanceRun("looker", method="ablation", n=8),
         ImportanceRun("looker", method="confidence"),
+        ImportanceRun("looker", method="metric"),
         RolesRun("looker"),
         AttentionQuestion("looker", image=0),
         DrawingQuestion("looker", image=0, view="model"),
@@ -145,6 +152,31 @@ def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> N
     assert "they go by your list" in shown
     app.text_area(key="mask").set_value("encoder.9.9").run()
     assert [error.value for error in app.error] == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
+
+
+def importance_page(app: AppTest, method: str) -> str:
+    """What the Importance page says under a method of the link."""
+    app.run()
+    app.switch_page("pages/importance.py")
+    app.query_params["method"] = method
+    app.run()
+    return "".join(str(one.proto.body) for one in app.main.get("html"))
+
+
+def test_a_method_without_its_run_leads_to_the_form_that_starts_it(app: AppTest) -> None:
+    importance_page(app, "Subset gates · needs a run")
+    (link,) = (one.proto for one in app.main.get("page_link") if one.proto.label == "Start one")
+    assert "gates=Subset" in link.query_string
+    assert "Subset gates" not in app.button_group(key="compare").options
+
+
+def test_scores_of_a_run_stand_beside_the_others_without_heads_it_did_not_score(app: AppTest) -> None:
+    shown = importance_page(app, "Ablation, metric · needs a run")
+    assert app.selectbox(key="method").value == "metric"
+    assert "1 head was not part of what that run learned: hatched, and not scored." in shown
+    assert "read from run " in shown
+    assert "Ablation, metric" in app.button_group(key="compare").options
+    assert '<div class="hl-multiple">Ablation, metric</div>' in shown
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,15 @@ class Survivors(Control):
         """Stacked bars at the right, from all heads to few; one step of them in numbers at the left."""
         with stage.right.container(border=True):
             facts = role_facts(stage.choice)
-            has_run = newest(store().folder, fingerprint(stage.choice.model), self.learned)
+            has_run = newest(store().folder, fingerprint(stage.choice.model), self.learned, stage.choice.judged)
             method = self.learned if has_run else self.otherwise
             scores = scores_of(stage.choice, method) if facts is not None else {}
             if facts is None or not scores:
                 return ""
             own = {head: score for head, score in scores.items() if head.bank == self.bank}
+            if not own:  # the gates that were learned are those of other banks
+                st.info(f"The gates that were learned last are not those of the {self.bank} bank.")
+                return ""
             kept = [kept_of(facts, mask, self.bank) for mask in by_scores(own)]
             steps = {str(len(heads)): facts.counts(heads) for heads in kept}
             shares = {len(heads): _with_role(facts, heads) for heads in kept}
