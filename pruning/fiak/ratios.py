@@ -11,9 +11,12 @@ def layer_ratios(length: int, d_model: int, scores: float, keys: float) -> tuple
 
     Operations: 8 N d^2 of the four projections and 4 N^2 d of scores and values; pruned scores save of the latter, and
     pruned keys, if all heads prune them, of the key and value projections. Memory: N^2 scores and 4 N d of
-    the projections, for one head of width d. This is what the paper draws against N, not what a kernel reaches.
+    the projections, for one head of width d. A pruned key takes its scores along: with `scores` at 0, so many are gone
+    as `keys` says; mixed pruning counts them among its `scores`. This is what the paper draws against N, not what a
+    kernel reaches.
     """
+    gone = max(scores, keys)
     linear, square = 2 * length * d_model**2, OPERATIONS_A_SCORE * length**2 * d_model
-    operations = (2 + 2 * (1 - keys)) * linear + (1 - scores) * square
-    numbers = (2 + 2 * (1 - keys)) * length * d_model + (1 - scores) * length**2
+    operations = (2 + 2 * (1 - keys)) * linear + (1 - gone) * square
+    numbers = (2 + 2 * (1 - keys)) * length * d_model + (1 - gone) * length**2
     return operations / (4 * linear + square), numbers / (4 * length * d_model + length**2)
