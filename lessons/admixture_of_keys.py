@@ -9,12 +9,12 @@ SCORES, KEYS = 0.5, 0.2
 
 @register
 class AdmixtureOfKeys(Lesson):
-    """Nguyen et al. 2022 on the looker: images, as in the paper."""
+    """Nguyen et al. 2023 on the looker: images, as in the paper."""
 
     key = "admixture_of_keys"
     number = 5
     title = "Prune scores and keys, not heads"
-    paper = "Nguyen and others 2022, FiAK"
+    paper = "Nguyen and others 2023, FiAK"
     model = "looker"
     promise = "Learn how likely each key is to be looked at, and drop what nobody needs."
     minutes = 15
