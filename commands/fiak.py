@@ -11,7 +11,13 @@ from commands.loading import model_argument
 from commands.running import finished
 
 SCORES = 0.7
-STAGES = {"dense": "as it was", "priors": "with priors", "pruned": "pruned", "tuned": "fine-tuned"}
+STAGES = {
+    "dense": "as it was",
+    "heads": "without heads",
+    "priors": "with priors",
+    "pruned": "pruned",
+    "tuned": "fine-tuned",
+}
 
 
 @register
@@ -33,6 +39,7 @@ class Fiak(Command):
         parser.add_argument("--by", default="prior", help="prior, or random for the control")
         parser.add_argument("--among", default="layer", help="layer: rank all its scores; query: those of each query")
         parser.add_argument("--form", default="dot", help="dot, or distance for models that are trained so")
+        parser.add_argument("--start", default="trained", help="trained, or scratch: weights drawn anew, by the seed")
         parser.add_argument("--mask", default="", help='heads to remove before, such as "encoder.0.3 encoder.4.1"')
         parser.add_argument(
             "--steps", type=int, nargs="+", default=[200], metavar="N", help="of priors and fine-tuning"
@@ -46,10 +53,11 @@ class Fiak(Command):
 
     def run(self, options: Namespace) -> Answer:
         """Runs it, or finds what was run."""
-        from jobs.kinds.fiak import FiakRun
+        from jobs.kinds.fiak import FiakRun, in_order
         from jobs.store import Store
+        from models.heads import HeadId
 
-        named = ("keys", "prior", "shared", "by", "among", "form", "rate", "batch", "length", "seed", "n")
+        named = ("keys", "prior", "shared", "by", "among", "form", "start", "rate", "batch", "length", "seed", "n")
         judged = {name: value for name, value in judged_by(options).items() if name != "split"}
         if options.split not in ("development", "test"):
             raise ValueError(f"split {options.split!r}; allowed are development and test")
@@ -58,7 +66,7 @@ class Fiak(Command):
             FiakRun(
                 options.model,
                 scores=_scores(options),
-                mask=_in_order(options.mask),
+                mask=in_order(HeadId.parse(word) for word in options.mask.replace(",", " ").split()),
                 steps_priors=options.steps[0],
                 steps_tuning=options.steps[-1],
                 **{name: getattr(options, name) for name in named},
@@ -70,13 +78,6 @@ class Fiak(Command):
         return {"run": run.id, **found, **folders}, _as_text(found | folders, options.split, run.id)
 
 
-def _in_order(text: str) -> str:
-    """The addresses in one order, so that the same heads are the same run."""
-    from models.heads import HeadId
-
-    return " ".join(str(head) for head in sorted({HeadId.parse(word) for word in text.replace(",", " ").split()}))
-
-
 def _scores(options: Namespace) -> float:
     """The fraction asked for; priors of keys prune no scores."""
     default = 0.0 if options.prior == "key" else SCORES
@@ -85,10 +86,10 @@ def _scores(options: Namespace) -> float:
 
 def _as_text(found: dict[str, Any], split: str, run_id: str) -> str:
     lines = [f"{found['task']}, {split}, run {run_id}"]
-    for stage, words in STAGES.items():
-        one = found["measured"][stage][split]
+    for stage, measured in found["measured"].items():
+        one = measured[split]
         value, interval = f"{one['metric']} {one['value']:.4g}", f"95 % {one['low']:.4g} to {one['high']:.4g}"
-        lines.append(f"  {words:12} {value}, {interval}, n = {one['n']}")
+        lines.append(f"  {STAGES[stage]:13} {value}, {interval}, n = {one['n']}")
     change, saved = found["change"][split], found["savings"]
     lines += [
         f"  fine-tuned against as it was: {change['difference']:+.4g}, 95 % {change['low']:+.4g} to "
@@ -97,6 +98,11 @@ def _as_text(found: dict[str, Any], split: str, run_id: str) -> str:
         f"{saved['keys_kept']:,} of {saved['keys']:,} keys are left",
         f"  operations {_share(saved, 'flops')} of the dense model's, {_share(saved, 'flops_if_skipped')} if pruned "
         f"scores cost nothing; memory {_share(saved, 'memory')}",
+        *(
+            [f"  without the heads alone {_share(saved, 'flops_headless')} of its operations"]
+            if "heads" in found["measured"]
+            else []
+        ),
         f"  the pruned model differs from the masked one by {found['difference']:.1e} of the largest output",
         f"  the pruned model is in {found['folder']}, its priors in {found['priors']}",
     ]

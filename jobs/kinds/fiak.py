@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.head_model import HeadModel
+    from models.heads import HeadId
     from pruning.fiak.course import Course, Plan
     from tasks.task import Task
 
@@ -31,9 +32,10 @@ class FiakRun(Kind):
     """FiAK: priors trained with the model on training examples, scores or keys pruned by them, and the rest fine-tuned.
 
     `scores` and `keys` are fractions, `prior` is pair or key, `shared` head or layer, `by` prior or random (the
-    control), `among` layer or query, `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first.
-    The points tell loss, metric and histograms of priors on the way. Artefacts: priors and what is kept, and a folder
-    with the pruned model.
+    control), `among` layer or query, `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first;
+    with the start `scratch`, instead of `trained`, the weights are then drawn anew. The points tell loss, metric and
+    histograms of priors on the way. Artefacts: priors and what is kept, written at every judgement, and a folder with
+    the pruned model.
     """
 
     scores: float = 0.7
@@ -43,6 +45,7 @@ class FiakRun(Kind):
     by: str = "prior"
     among: str = "layer"
     form: str = "dot"
+    start: str = "trained"
     mask: str = ""
     steps_priors: int = 200
     steps_tuning: int = 200
@@ -56,7 +59,7 @@ class FiakRun(Kind):
     columns: dict[str, str] = field(default_factory=dict)
 
     key = "fiak"
-    edition = 2
+    edition = 3
     movable = True
     command_name = "fiak"
 
@@ -67,7 +70,8 @@ class FiakRun(Kind):
             f"{share:.0%} of its {what}" for share, what in ((self.scores, "scores"), (self.keys, "keys")) if share
         ]
         control = ", at random" if self.by == "random" else ""
-        return f"FiAK of {self.model}: {' and '.join(parts)}{control}"
+        fresh = ", from the start" if self.start == "scratch" else ""
+        return f"FiAK of {self.model}: {' and '.join(parts)}{control}{fresh}"
 
     @property
     def lane(self) -> str:
@@ -82,6 +86,7 @@ class FiakRun(Kind):
 
     def steps(self, bench: Bench) -> Steps:
         """A step a training step, from the last checkpoint on; what was told already is not told again."""
+        from pruning.fiak.priors_file import write_priors
         from pruning.finetune import save_state
         from tasks.chosen import chosen_task
 
@@ -97,6 +102,8 @@ class FiakRun(Kind):
             if judged or time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 save_state(course.state(), bench.folder / CHECKPOINT)
                 saved = time.monotonic()
+            if moment is not None and moment.shows_priors:
+                write_priors(bench.folder / PRIORS, course.layers, *course.so_far())
             new = moment is not None and moment.progress.tells and (moment.phase, moment.progress.step) not in told
             yield Step(course.done, course.total, moment.to_json() if new and moment else None)
         bench.say("comparing the pruned model with the masked one")
@@ -108,18 +115,15 @@ class FiakRun(Kind):
         """The course at its start, or where the last checkpoint left it."""
         from pruning.fiak.course import Course
         from pruning.finetune import kept_state
-        from pruning.mask import HeadMask
-        from pruning.surgery import without_heads
 
-        plan = self._plan()
-        mask = HeadMask.of(head_model.grid, self.mask)
-        course = Course(without_heads(head_model, mask) if mask else head_model, task, plan)
+        course = Course(head_model, task, self.plan())
         state = kept_state(bench.folder / CHECKPOINT, bench.say)
         if state is not None:
             course.load(state)
         return course
 
-    def _plan(self) -> Plan:
+    def plan(self) -> Plan:
+        """What is done, for `pruning.fiak.course`."""
         from pruning.fiak.chosen import Choice
         from pruning.fiak.course import Plan
         from pruning.settings import Settings
@@ -129,7 +133,12 @@ class FiakRun(Kind):
             Settings(steps, self.rate, self.batch, every=max(1, steps // JUDGEMENTS), seed=self.seed)
             for steps in (self.steps_priors, self.steps_tuning)
         )
-        return Plan(choice, self.form, self.length, priors, tuning, self.n)
+        return Plan(choice, self.form, self.length, priors, tuning, self.n, self.mask, self.start)
+
+
+def in_order(heads: Iterable[HeadId]) -> str:
+    """The addresses in one order, so that the same heads are the same run."""
+    return " ".join(str(head) for head in sorted(set(heads)))
 
 
 def _again(course: Course, told: set[tuple[str, int]]) -> Iterator[Step]:
@@ -149,7 +158,8 @@ def _result(course: Course, folder: Path) -> dict[str, Any]:
     pruned, task = course.result(), course.task
     write_priors(folder / PRIORS, course.layers, course.priors, course.kept)
     save_without_scores(pruned, course.layers, course.kept, course.plan.form, folder / FOLDER)
-    saved = savings(course.dense, pruned, course.layers, course.kept)
+    headless = course.headless if course.plan.mask else None
+    saved = savings(course.dense, pruned, course.layers, course.kept, headless)
     return {
         "task": task.title,
         "task_key": task.key,

@@ -15,7 +15,7 @@ from models.probe_inputs import accepted
 from models.sized_inputs import sized_inputs
 from pruning.cost import Costs
 from pruning.fiak.attention import rule_of
-from pruning.fiak.layers import PriorLayer
+from pruning.fiak.layers import PriorLayer, prior_layers
 from pruning.fiak.pruned import KeptAttention
 from pruning.fiak.ratios import OPERATIONS_A_SCORE
 from pruning.fiak.selection import KeptLayer
@@ -30,7 +30,7 @@ class Savings:
 
     `flops` is what our attention does; `flops_if_skipped` what it would do if a pruned score cost nothing wherever it
     lies, as papers count. `memory` is the most that tensors hold at a time, weights included, in bytes, with attention
-    written out.
+    written out. Before is the whole model; `flops_headless` is what it does without the heads that were removed first.
     """
 
     scores: int
@@ -42,6 +42,7 @@ class Savings:
     flops_if_skipped: int
     memory_dense: int
     memory: int
+    flops_headless: int
 
     def to_json(self) -> dict[str, Any]:
         """As plain numbers."""
@@ -49,22 +50,31 @@ class Savings:
 
 
 def savings(
-    dense: HeadModel, pruned: HeadModel, layers: Sequence[PriorLayer], kept: Mapping[str, KeptLayer]
+    dense: HeadModel,
+    pruned: HeadModel,
+    layers: Sequence[PriorLayer],
+    kept: Mapping[str, KeptLayer],
+    headless: HeadModel | None = None,
 ) -> Savings:
-    """The dense model beside the one that computes only what is kept."""
+    """The dense model beside the one that computes only what is kept.
+
+    `layers` are those of the pruned one; `headless` is the dense one without heads that were removed first, if any.
+    """
     length = text_length(dense, layers)
     flops = [Costs.of(one, length).under(HeadMask(one.grid)).flops for one in (dense, pruned)]
+    before = layers if headless is None else prior_layers(dense, max(layer.length for layer in layers))
     wasted = sum(_wasted(pruned, layer, kept[layer.name]) for layer in layers)
     return Savings(
-        scores=sum(len(layer.heads) * int(layer.visible().sum()) for layer in layers),
+        scores=sum(len(layer.heads) * int(layer.visible().sum()) for layer in before),
         scores_kept=sum(one.n_scores for one in kept.values()),
-        keys=sum(len(layer.heads) * layer.length for layer in layers),
+        keys=sum(len(layer.heads) * layer.length for layer in before),
         keys_kept=sum(one.n_keys for one in kept.values()),
         flops_dense=flops[0],
         flops=flops[1],
         flops_if_skipped=flops[1] - wasted,
         memory_dense=peak_memory(dense, length),
         memory=peak_memory(pruned, length),
+        flops_headless=flops[0] if headless is None else Costs.of(headless, length).under(HeadMask(dense.grid)).flops,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from models.example_inputs import example_inputs, main_output
@@ -18,7 +19,10 @@ from pruning.fiak.pruned import masked, without_scores
 from pruning.fiak.selection import KeptLayer
 from pruning.fiak.summary import histograms
 from pruning.finetune import FineTuning, Progress, trainable_copy
+from pruning.mask import HeadMask
+from pruning.scratch import reinitialised
 from pruning.settings import Settings
+from pruning.surgery import without_heads
 from tasks.batching import collated
 from tasks.choices import kind_of
 from tasks.encoding import longest_text
@@ -30,6 +34,7 @@ NEVER = 10**9
 """Judgements in vain that do not end the training of priors: the last ones count, not the best."""
 
 JUDGED = ("development", "test")
+STARTS = ("trained", "scratch")
 N_DIVERSITY = 16
 """Examples of development on which the patterns of heads are compared."""
 
@@ -39,7 +44,8 @@ class Plan:
     """What is pruned, the form of attention, and how both trainings go.
 
     The model is reported on the first `n` examples of development and test, by default all of them. `length` is that of
-    the longest input, by default that of the longest example.
+    the longest input, by default that of the longest example. The heads of `mask` are removed first, and with the start
+    `scratch` the weights are drawn anew then, so that the model is trained with priors from the beginning.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -48,6 +54,12 @@ class Plan:
     priors: Settings = field(default_factory=Settings)
     tuning: Settings = field(default_factory=Settings)
     n: int | None = None
+    mask: str = ""
+    start: str = "trained"
+
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise ValueError(f"no start {self.start!r}; allowed: {', '.join(STARTS)}")
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,11 @@ class Moment:
     phase: str
     progress: Progress
     histograms: Mapping[str, list[int]] | None = None
+
+    @property
+    def shows_priors(self) -> bool:
+        """Whether priors, or what is kept by them, are others than when they were last shown."""
+        return self.histograms is not None or (self.phase == TUNING and self.progress.step == 0)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -74,15 +91,20 @@ class Course:
 
     1. Every score gets a prior. 2. Model and priors are trained together on training examples. 3. Scores, or keys,
     of the smallest priors go. 4. The remaining priors are set to one, and what is left is fine-tuned. `load(state())`
-    goes on as if nothing had happened. The model that was given stays as it is.
+    goes on as if nothing had happened. The model that was given stays as it is. `dense` is that model, `headless` the
+    same without the heads of the plan, and `beginning` what gets the priors.
     """
 
     def __init__(self, head_model: HeadModel, task: Task, plan: Plan) -> None:
         self.task, self.plan = task, plan
         self.dense = trainable_copy(head_model)
+        mask = HeadMask.of(head_model.grid, plan.mask)
+        self.headless = without_heads(self.dense, mask) if mask else self.dense
+        fresh = plan.start == "scratch"
+        self.beginning = reinitialised(self.headless, plan.priors.seed) if fresh else self.headless
         length = plan.length or longest_example(head_model, task)
-        self.layers: tuple[PriorLayer, ...] = prior_layers(self.dense, length)
-        starting = with_priors(self.dense, self.layers, plan.choice.prior, plan.form)
+        self.layers: tuple[PriorLayer, ...] = prior_layers(self.beginning, length)
+        starting = with_priors(self.beginning, self.layers, plan.choice.prior, plan.form)
         self.longest = length or 0
         self.training = FineTuning(starting, task, replace(plan.priors, patience=NEVER, longest=self.longest))
         self.tuning: FineTuning | None = None
@@ -114,6 +136,8 @@ class Course:
             yield from self._train_priors()
             self.priors = priors_of(self.training.head_model, self.layers)
             yield from self._measured("dense", self.dense)
+            if self.plan.mask:
+                yield from self._measured("heads", self.headless)
             yield from self._measured("priors", self.training.head_model)
             self.tuning = self._tuned_from(self.training.head_model)
             yield from self._measured("pruned", self.tuning.head_model)
@@ -127,6 +151,15 @@ class Course:
             raise ValueError("nothing is pruned yet; take all steps first")
         return self.tuning.best()
 
+    def so_far(self) -> tuple[dict[str, Tensor], dict[str, KeptLayer]]:
+        """The priors as they are now, and what is kept by them: everything before it is pruned."""
+        priors = self.priors or priors_of(self.training.head_model, self.layers)
+        every = {
+            layer.name: KeptLayer.of_keys(torch.ones(len(layer.heads), layer.length, dtype=torch.bool), layer.visible())
+            for layer in self.layers
+        }
+        return priors, self.kept or every
+
     def comparison(self, split: str) -> Comparison:
         """How far the fine-tuned model is above the one that was given."""
         before, after = (self.task.outcomes(one, split, self.plan.n) for one in (self.dense, self.result()))
@@ -138,7 +171,7 @@ class Course:
         Both have the same weights, and see example inputs; text is cut to the length of the priors.
         """
         inputs = _example(pruned, self.layers)
-        whole = masked(self.dense, self.layers, self.kept, self.plan.form)
+        whole = masked(self.beginning, self.layers, self.kept, self.plan.form)
         whole.model.load_state_dict(pruned.model.state_dict())
         expected, found = (main_output(one, inputs) for one in (whole, pruned))
         return float((found - expected).abs().max() / expected.abs().max())
@@ -160,7 +193,7 @@ class Course:
         self.told = [Moment.from_json(record) for record in state["told"]]
         if state["tuning"]:
             self.training.step = self.plan.priors.steps
-            self.tuning = self._tuned_from(self.dense)
+            self.tuning = self._tuned_from(self.beginning)
             self.tuning.load(state["tuning"])
         else:
             self.training.load(state["training"])

@@ -23,11 +23,24 @@ def test_people_and_programs_are_told_the_same(recorded: Run, printed: Run) -> N
     lines = printed(*COMMAND).splitlines()
     value = found["measured"]["tuned"]["test"]["value"]
     assert lines[0] == f"Handwritten digits, test, run {run.id}"
-    assert lines[4].startswith(f"  fine-tuned   top-1 accuracy {value:.4g}, 95 % ")
+    assert lines[4].startswith(f"  fine-tuned    top-1 accuracy {value:.4g}, 95 % ")
     saved = found["savings"]
     assert f"  {saved['scores_kept']:,} of 10,404 scores and 504 of 612 keys are left" in lines
     printed(*shlex.split(kind_of(run).command)[2:])
     assert len(Store().runs()) == 1
+
+
+def test_the_whole_model_is_what_a_run_without_heads_is_compared_with(recorded: Run, printed: Run) -> None:
+    command = ("fiak", "looker", "--mask", "encoder.3.2,encoder.0.1", "--steps", "1", "--batch", "4", "--n", "20")
+    found = recorded(*command, "--start", "scratch", "--form", "distance")
+    (run,) = Store().runs()
+    assert (run.spec["mask"], run.spec["start"]) == ("encoder.0.1 encoder.3.2", "scratch")
+    lines = printed(*command, "--start", "scratch", "--form", "distance").splitlines()
+    assert [line.split(" top-1")[0].strip() for line in lines[1:6]] == [
+        "as it was", "without heads", "with priors", "pruned", "fine-tuned",
+    ]  # fmt: skip
+    share = 100 * found["savings"]["flops_headless"] / found["savings"]["flops_dense"]
+    assert f"  without the heads alone {share:.1f} % of its operations" in lines
 
 
 def test_priors_of_keys_prune_no_scores(recorded: Run) -> None:

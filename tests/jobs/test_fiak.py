@@ -16,7 +16,7 @@ from jobs.run import DONE, FAILED, LONG
 from jobs.store import Store
 from models.example_inputs import example_inputs, main_output
 from models.loading import load
-from pruning.fiak.priors_file import read_priors
+from pruning.fiak.priors_file import heads_in, read_priors
 from pruning.fiak.saving import load_without_scores
 from tasks.catalog import task
 
@@ -91,7 +91,27 @@ def test_heads_are_removed_first(tmp_path: Path) -> None:
     assert run.result is not None
     assert "encoder.0.1" not in run.result["heads"]
     assert len(run.result["heads"]) == 35
-    assert run.result["savings"]["keys_kept"] == 35 * 12
+    saved = run.result["savings"]
+    assert (saved["keys"], saved["keys_kept"]) == (36 * 17, 35 * 12)
+    assert saved["flops"] <= saved["flops_headless"] < saved["flops_dense"]
+    assert list(run.result["measured"]) == ["dense", "heads", "priors", "pruned", "tuned"]
+    assert heads_in(run.folder / run.result["priors"], "encoder.0") == [0, 2, 3, 4, 5]
+    digits, whole = task("digits"), load("looker")
+    value = digits.metrics[0].estimate(digits.outcomes(whole, "test", 60)).value
+    assert run.result["measured"]["dense"]["test"]["value"] == value
+
+
+def test_priors_can_be_seen_while_they_are_trained(tmp_path: Path) -> None:
+    kind = FiakRun("looker", scores=0.5, **SHORT)
+    seen = []
+    for step in steps_of(kind, tmp_path / "run", []):
+        if step.point is not None and step.point["value"] is not None and step.done in (0, 6, 7):
+            priors, scores, _ = read_priors(tmp_path / "run" / "priors.npz", "encoder.0")
+            seen.append((float(priors.std()) > 0, int(scores.sum())))
+        if step.done > 6:
+            break
+    every = 6 * 17 * 17
+    assert seen == [(False, every), (True, every), (True, every // 2), (True, every // 2)]
 
 
 def test_the_model_on_the_shelf_stays_as_it_is(tmp_path: Path) -> None:
@@ -109,6 +129,7 @@ def test_the_model_on_the_shelf_stays_as_it_is(tmp_path: Path) -> None:
         ({"scores": 0.1, "keys": 0.2}, "at least as much as goes with the keys"),
         ({"prior": "key"}, "only keys can be pruned"),
         ({"form": "cosine"}, "no form 'cosine'"),
+        ({"start": "anew"}, "no start 'anew'; allowed: trained, scratch"),
         ({"steps_priors": 0}, "steps 0; at least 1 is needed"),
         ({"mask": "encoder.9.9"}, "no head encoder.9.9"),
     ],

@@ -63,27 +63,29 @@ def test_other_priors_change_something_under_eager_as_under_sdpa(name: str) -> N
 
 
 @pytest.mark.parametrize("form", ["dot", "distance"])
+@pytest.mark.parametrize("prior", ["pair", "key"])
 @pytest.mark.parametrize("name", ["vit", "gpt2"])
-def test_attention_is_the_posterior_of_the_mixture(name: str, form: str) -> None:
+def test_attention_is_the_posterior_of_the_mixture(name: str, prior: str, form: str) -> None:
     head_model = exact(name)
     layers = prior_layers(head_model, N)
-    moved = scattered(with_priors(head_model, layers, form=form))
+    moved = scattered(with_priors(head_model, layers, prior, form))
     layer = layers[0]
     inputs = sized_inputs(head_model.model, 1, N)
     found = attention_maps(moved, inputs)[layer.bank, 0]
     query, key = projected(moved, layer.core, inputs)
     pi = priors_of(moved, layers)[layer.name].abs().clamp(1e-6, 1)
     for head in range(len(layer.heads)):
-        expected = REFERENCES[form](query[head], key[head], pi[head], layer.causal)
+        expected = REFERENCES[form](query[head], key[head], for_each_query(pi[head], query), layer.causal)
         torch.testing.assert_close(found[head], expected)
 
 
 @pytest.mark.parametrize("form", ["dot", "distance"])
+@pytest.mark.parametrize("prior", ["pair", "key"])
 @pytest.mark.parametrize("name", ["vit", "gpt2"])
-def test_gradients_are_those_of_the_posterior(name: str, form: str) -> None:
+def test_gradients_are_those_of_the_posterior(name: str, prior: str, form: str) -> None:
     head_model = exact(name)
     layers = prior_layers(head_model, N)
-    moved = scattered(with_priors(head_model, layers, form=form))
+    moved = scattered(with_priors(head_model, layers, prior, form))
     layer = layers[0]
     core = moved.model.get_submodule(layer.core)
     context, query, key, value = heard(moved, layer.core, sized_inputs(head_model.model, 1, N))
@@ -93,7 +95,8 @@ def test_gradients_are_those_of_the_posterior(name: str, form: str) -> None:
     leaves = [theta, *(part.detach().clone().requires_grad_() for part in (query, key, value))]
     pi = ((1 + PACE * leaves[0]) * layer.length**-0.5).abs().clamp(1e-6, 1)
     heads = [
-        REFERENCES[form](leaves[1][0, head], leaves[2][0, head], pi[head], layer.causal) @ leaves[3][0, head]
+        REFERENCES[form](leaves[1][0, head], leaves[2][0, head], for_each_query(pi[head], leaves[1][0]), layer.causal)
+        @ leaves[3][0, head]
         for head in range(len(layer.heads))
     ]
     literal = torch.stack(heads, dim=1)[None]
@@ -194,6 +197,11 @@ def test_unknown_priors_and_forms_are_refused(prior: str, form: str, message: st
     head_model = exact("vit")
     with pytest.raises(ValueError, match=message):
         with_priors(head_model, prior_layers(head_model), prior, form)
+
+
+def for_each_query(pi: Tensor, query: Tensor) -> Tensor:
+    """pi_ij of a head as the mixture over keys alone has it: pi_j for every query i; that of pairs stays as it is."""
+    return pi if len(pi) > 1 else torch.stack([pi[0] for _ in range(query.shape[-2])])
 
 
 def heard(head_model: HeadModel, core: str, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

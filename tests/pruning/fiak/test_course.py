@@ -10,6 +10,7 @@ from models.head_model import HeadModel
 from models.heads import HeadId
 from models.sized_inputs import sized_inputs
 from pruning.fiak.chosen import Choice
+from pruning.fiak.cost import savings
 from pruning.fiak.course import PRIORS, TUNING, Course, Plan, longest_example
 from pruning.fiak.diversity import distance
 from pruning.fiak.layers import PriorLayer
@@ -73,6 +74,56 @@ def test_the_control_prunes_otherwise_but_trains_alike() -> None:
     assert learned.training.history == control.training.history
     assert learned.measured["priors"] == control.measured["priors"]
     assert not torch.equal(learned.kept["decoder.0"].scores, control.kept["decoder.0"].scores)
+
+
+def test_heads_go_first_and_dense_stays_the_whole_model() -> None:
+    plan = Plan(Choice(0.5), priors=TRAINING, tuning=TRAINING, mask="decoder.0.1 decoder.2.3")
+    course = Course(writer(), texts(), plan)
+    ended(course)
+    assert [len(layer.heads) for layer in course.layers] == [3, 4, 3]
+    assert list(course.measured) == ["dense", "heads", "priors", "pruned", "tuned"]
+    whole = Course(writer(), texts(), replace(plan, mask=""))
+    outcomes = [texts().outcomes(one.dense, "test", None) for one in (whole, course)]
+    assert texts().metrics[0].estimate(outcomes[0]).value == course.measured["dense"]["test"]["value"]
+    assert course.measured["heads"]["test"]["value"] != course.measured["dense"]["test"]["value"]
+    saved = savings(course.dense, course.result(), course.layers, course.kept, course.headless)
+    n_scores = LONGEST * (LONGEST + 1) // 2
+    assert (saved.scores, saved.keys) == (12 * n_scores, 12 * LONGEST)
+    assert saved.scores_kept == sum(n * n_scores // 2 for n in (3, 4, 3))
+    assert saved.flops <= saved.flops_headless < saved.flops_dense
+    bare = savings(whole.dense, course.result(), course.layers, course.kept)
+    assert bare.flops_dense == saved.flops_dense
+
+
+def test_from_scratch_the_weights_are_new_and_those_of_the_seed() -> None:
+    plan = Plan(Choice(0.5), form="distance", priors=TRAINING, tuning=TRAINING, start="scratch")
+    courses = [Course(writer(), texts(), replace(plan, priors=replace(TRAINING, seed=seed))) for seed in (0, 0, 1)]
+    same = sized_inputs(writer().model, 1, LONGEST)
+    first, again, other = (main_output(course.beginning, same) for course in courses)
+    assert torch.equal(first, again)
+    assert (first - other).abs().max() > 1e-3
+    assert torch.equal(main_output(courses[0].dense, same), main_output(writer(), same))
+    assert (first - main_output(writer(), same)).abs().max() > 1e-3
+    ended(courses[0])
+    assert courses[0].difference(courses[0].result()) < 1e-5
+    state = courses[0].state()
+    courses[1].load(state)
+    assert torch.equal(main_output(courses[1].result(), same), main_output(courses[0].result(), same))
+
+
+def test_an_unknown_start_is_refused() -> None:
+    with pytest.raises(ValueError, match="no start 'anew'; allowed: trained, scratch"):
+        Plan(start="anew")
+
+
+def test_what_is_shown_so_far_is_everything_until_it_is_pruned() -> None:
+    course = Course(writer(), texts(), Plan(Choice(0.5), priors=TRAINING, tuning=TRAINING))
+    priors, kept = course.so_far()
+    assert (priors["decoder.1"] == course.layers[1].initial).all()
+    assert kept["decoder.1"].n_scores == 4 * LONGEST * (LONGEST + 1) // 2
+    ended(course)
+    priors, kept = course.so_far()
+    assert priors is course.priors and kept is course.kept
 
 
 def test_a_checkpoint_of_another_seed_is_refused() -> None:
