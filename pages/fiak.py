@@ -2,18 +2,22 @@
 
 import time
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from jobs.client import submit
-from jobs.kinds.fiak import FiakRun
-from jobs.run import DONE, RESUMABLE, WAITING, Run, progress_line
-from pruning.fiak.priors_file import read_priors
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.fiak import PRIORS, FiakRun
+from jobs.run import DONE, WAITING, Run, progress_line
+from models.heads import HeadGrid
+from pruning.fiak.priors_file import heads_in, layers_in, read_priors
 from pruning.fiak.ratios import layer_ratios
-from ui.asking import store
+from ui.asking import answered, store
 from ui.choice import Choice
+from ui.fiak_curves import Pruned, fractions_figure, fractions_title, loss_figure
+from ui.fiak_form import show_form
 from ui.fiak_view import (
     PHASES,
     STAGES,
@@ -38,45 +42,15 @@ from ui.training_chart import training_chart
 WIDTH = 64
 LENGTHS = [2**power for power in range(4, 13)]
 CHART = {"displayModeBar": False}
-ABOUT = (
-    "Every attention score gets a prior, as if keys were parts of a mixture (Nguyen et al. 2022). Priors are trained; "
-    "the smallest go, the others become 1, and what is left is fine-tuned."
-)
-
-
-def show_form(choice: Choice) -> None:
-    """How much goes, by which prior, and for how long."""
-    st.html('<h2 class="hl-card-title">New run</h2>')
-    st.caption(ABOUT)
-    what = st.segmented_control("Prune", ["Scores", "Mixed", "Keys"], default="Scores", key="what", required=True)
-    scores, keys = 0.0, 0.0
-    if what != "Keys":
-        scores = st.slider("Scores that go, %", 5, 95, 70, 5, key="scores") / 100
-    if what != "Scores":
-        keys = st.slider("Keys that go, %", 5, 80, 20, 5, key="keys") / 100
-    by = "random" if st.toggle("At random, as a control", key="by-random") else "prior"
-    left, right = st.columns(2)
-    priors = int(left.number_input("Steps for priors", 10, 100_000, 200, 50, key="steps-priors"))
-    tuning = int(right.number_input("then fine-tune", 0, 100_000, 200, 50, key="steps-tuning"))
-    seed = int(left.number_input("Seed", 0, 10_000, 0, key="seed"))
-    mask = st.text_input("Heads removed first", key="mask", placeholder="encoder.0.1 …", bind="query-params")
-    if st.button("Start", key="start-fiak", type="primary", width="stretch", icon=":material/play_arrow:"):
-        wanted = FiakRun(
-            choice.model, scores, keys, "key" if what == "Keys" else "pair", by=by, mask=mask, steps_priors=priors,
-            steps_tuning=tuning, seed=seed, **choice.judged,
-        )  # fmt: skip
-        run = submit(store(), wanted)
-        if run.state in RESUMABLE:
-            store().resume(run.id)
-        st.query_params["run"] = run.id
-        st.rerun()
 
 
 def name_of(run: Run) -> str:
     """What a run prunes, in a few words."""
     parts = [f"{share_text(run.spec[what])} of {what}" for what in ("scores", "keys") if run.spec[what]]
     heads = f", {len(run.spec['mask'].split())} heads off" if run.spec["mask"] else ""
-    return " and ".join(parts) + (", at random" if run.spec["by"] == "random" else "") + heads
+    fresh = ", from new weights" if run.spec.get("start") == "scratch" else ""
+    form = ", squared distance" if run.spec["form"] == "distance" else ""
+    return " and ".join(parts) + (", at random" if run.spec["by"] == "random" else "") + heads + form + fresh
 
 
 def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
@@ -92,12 +66,15 @@ def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
             show_tiles(run)
     with body:
         show_course(choice, run)
+        if not run.ended and (run.folder / PRIORS).exists():
+            with st.container(border=True), one_sentence():
+                show_priors(run.folder / PRIORS, "live")
 
 
 def show_tiles(run: Run) -> None:
     """What is left, and what it costs."""
     result, saved = run.result, run.result["savings"]
-    test = {stage: result["measured"][stage]["test"] for stage in STAGES}
+    test = {stage: measured["test"] for stage, measured in result["measured"].items()}
     change = change_text(result["metric"], test["tuned"]["value"] - test["dense"]["value"])
     tiles = (
         ("Scores kept", share_text(saved["scores_kept"] / saved["scores"]), f"{saved['scores_kept']:,}"),
@@ -114,9 +91,9 @@ def show_tiles(run: Run) -> None:
 
 
 def show_course(choice: Choice, run: Run) -> None:
-    """The metric and the priors while both trainings go on."""
+    """The metric, the loss and the priors while both trainings go on."""
     points = store().points(run.id)
-    left, right = st.columns(2)
+    left, middle, right = st.columns(3)
     with left.container(border=True, height="stretch"):
         full = run.result["measured"]["dense"]["development"] if run.result else measured(choice, "")
         last = points[-1] if points else None
@@ -125,43 +102,50 @@ def show_course(choice: Choice, run: Run) -> None:
         if points and full:
             figure = training_chart(points, PHASES, full, theme())
             st.plotly_chart(figure, config=CHART, key="course")
+    with middle.container(border=True, height="stretch"):
+        lost = next((point["loss"] for point in reversed(points) if point.get("loss") is not None), None)
+        told = "Loss of training" if lost is None else f"Loss of training: {lost:.3f}"
+        st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">Mean since it was last told</p>')
+        if lost is not None:
+            st.plotly_chart(loss_figure(points, PHASES, theme()), config=CHART, key="loss")
     with right.container(border=True, height="stretch"):
         spread = next((point["histograms"] for point in reversed(points) if point.get("histograms")), None)
         st.html(
-            '<h2 class="hl-card-title">How far priors moved from where they began</h2>'
+            '<h2 class="hl-card-title">How far priors moved</h2>'
             '<p class="hl-source">1 is where all of them began; the smallest go</p>'
         )
         if spread:
             st.plotly_chart(histogram_figure(spread, theme()), config=CHART, key="histograms")
 
 
-def show_priors(run: Run) -> None:
-    """The priors of one layer, head by head, and which keys they leave."""
-    layers = {layer["name"]: layer for layer in run.result["layers"]}
-    layer = layers[st.segmented_control("Layer", list(layers), default=next(iter(layers)), key="layer", required=True)]
-    priors, scores, keys = read_priors(run.folder / run.result["priors"], layer["name"])
+def show_priors(path: Path, key: str) -> None:
+    """The priors of one layer as the file has them, head by head, and which keys they leave."""
+    names = layers_in(path)
+    name = st.segmented_control("Layer", names, default=names[0], key=f"layer-{key}", required=True)
+    heads = heads_in(path, name)
+    priors, scores, keys = read_priors(path, name)
     kept = scores if scores.shape == priors.shape else keys[:, None, :]
     dead = [str(place) for place in range(keys.shape[1]) if not keys[:, place].any()]
     gone = f"{len(dead)} of {keys.shape[1]} keys are gone for every head" if dead else "every key is left to some head"
     st.html(
-        f'<h2 class="hl-card-title">{escape(layer["name"])}: {gone}</h2>'
+        f'<h2 class="hl-card-title">{escape(name)}: {gone}</h2>'
         '<p class="hl-source">Rows are queries, columns keys; the colours go from the weakest prior to the strongest, '
         "what was pruned is left empty</p>"
     )
-    st.plotly_chart(prior_maps(priors, kept, layer["heads"], theme()), config=CHART, key="maps")
+    st.plotly_chart(prior_maps(priors, kept, heads, theme()), config=CHART, key=f"maps-{key}")
     if not keys.all():
         st.html(
             '<h2 class="hl-card-title">Which keys die</h2>'
             f'<p class="hl-source">{int((~keys).sum())} of {keys.size} keys of heads are gone</p>'
         )
-        st.plotly_chart(key_figure(keys, layer["heads"], theme()), config=CHART, key="keys-kept")
-    images = image_maps(key_strength(priors), layer["heads"], theme())
+        st.plotly_chart(key_figure(keys, heads, theme()), config=CHART, key=f"keys-kept-{key}")
+    images = image_maps(key_strength(priors), heads, theme())
     if images is not None:
         st.html(
             '<h2 class="hl-card-title">How strong each patch of the image is as a key</h2>'
             '<p class="hl-source">Priors summed over queries, laid back on the patches</p>'
         )
-        st.plotly_chart(images, config=CHART, key="images")
+        st.plotly_chart(images, config=CHART, key=f"images-{key}")
 
 
 def show_links(choice: Choice, run: Run) -> None:
@@ -200,21 +184,41 @@ def show_ratios(run: Run) -> None:
     st.plotly_chart(ratio_figure(LENGTHS, curves, length, theme()), config=CHART, key="ratios")
 
 
+def show_fractions(runs: list[Run]) -> None:
+    """The metric of every finished run with all heads against the share that went, as in table 1 of the paper."""
+    metric = runs[0].result["metric"]
+    alike = [run for run in runs if run.result["metric"] == metric and not run.spec["mask"]]
+    if alike:
+        points = [Pruned.of(run.spec, run.result, name_of(run)) for run in alike]
+        n = points[0].test["n"]
+        st.html(
+            f'<h2 class="hl-card-title">{fractions_title(points)}</h2>'
+            f'<p class="hl-source">After fine-tuning; test, {n} examples, bars are 95 % intervals, lines the means of '
+            "runs; trainings may differ, the table tells</p>"
+        )
+        st.plotly_chart(fractions_figure(points, theme()), config=CHART, key="fractions")
+
+
 def show_table(runs: list[Run]) -> None:
-    """Every finished run of this model: accuracy against what was pruned."""
+    """Every finished run of this model, stage by stage."""
     rows = [
         {
             "Pruned": name_of(run),
-            **{text: point_text(run.result["measured"][stage]["test"]) for stage, text in STAGES.items()},
+            **{
+                text: point_text(run.result["measured"][stage]["test"]) if stage in run.result["measured"] else ""
+                for stage, text in STAGES.items()
+                if stage != "heads" or any(one.spec["mask"] for one in runs)
+            },
             "work": share_text(run.result["savings"]["flops"] / run.result["savings"]["flops_dense"]),
+            "steps": f"{run.spec['steps_priors']} + {run.spec['steps_tuning']}",
             "seed": run.spec["seed"],
         }
         for run in runs
     ]
     metric = runs[0].result["metric"]
     st.html(
-        f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on test against what was pruned</h2>'
-        '<p class="hl-source">95 % intervals in brackets</p>'
+        f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on test from stage to stage</h2>'
+        '<p class="hl-source">The newest runs; the table has all of them, with 95 % intervals in brackets</p>'
     )
     results = [{**run.result, "name": name_of(run)} for run in runs[:4]]
     st.plotly_chart(stages_figure(results, theme()), config=CHART, key="stages")
@@ -227,7 +231,9 @@ def show_page(choice: Choice) -> None:
     shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
     form, watch = st.columns([1, 3.2])
     with form.container(border=True, height="stretch"):
-        show_form(choice)
+        facts = answered(FactsQuestion(choice.model))
+        if facts is not None:
+            show_form(choice, HeadGrid.from_json(facts.result["grid"]), facts.result["answers"])
     done = [run for run in runs if run.state == DONE]
     with watch:
         if shown is None:
@@ -239,13 +245,15 @@ def show_page(choice: Choice) -> None:
         if shown.state == DONE:
             show_links(choice, shown)
             with st.container(border=True), one_sentence():
-                show_priors(shown)
+                show_priors(shown.folder / shown.result["priors"], "end")
             left, right = st.columns(2)
             with left.container(border=True, height="stretch"):
                 show_diversity(shown)
             with right.container(border=True, height="stretch"):
                 show_ratios(shown)
         if done:
+            with st.container(border=True):
+                show_fractions(done)
             with st.container(border=True):
                 show_table(done)
 

@@ -73,7 +73,7 @@ PICTURES = (
     ),
     Picture("prune-lab", f"/prune_lab?model=looker&mask={SPARED}", ".st-key-sweep-chart .js-plotly-plot", 1000),
     Picture("learn", "/learn?model=looker", ".st-key-movie .js-plotly-plot"),
-    Picture("fiak", "/fiak?model=looker", ".st-key-maps .js-plotly-plot", 1500),
+    Picture("fiak", "/fiak?model=looker", ".st-key-maps-end .js-plotly-plot", 1500),
     Picture("dynamics", "/dynamics?model=translator", ".st-key-dynamics-metric .js-plotly-plot", 1100),
     Picture("runs", "/runs?run={sweeps}", ".st-key-pareto-chart .js-plotly-plot", 1000),
 )

@@ -15,7 +15,13 @@ from ui.charts import base_layout
 from ui.metric_text import axis_title, scale
 from ui.palette import IMPORTANCE, SERIES, VARIABLES
 
-STAGES = {"dense": "dense", "priors": "with priors", "pruned": "pruned", "tuned": "fine-tuned"}
+STAGES = {
+    "dense": "dense",
+    "heads": "without heads",
+    "priors": "with priors",
+    "pruned": "pruned",
+    "tuned": "fine-tuned",
+}
 PHASES = {"priors": "training priors", "tuning": "fine-tuning what is left"}
 
 Run = Mapping[str, Any]
@@ -107,7 +113,7 @@ def histogram_figure(counts: Mapping[str, Sequence[int]], theme: str) -> go.Figu
             name=layer,
             line={"color": SERIES[theme][number % 4], "width": 2, "dash": ("solid", "dash", "dot")[number // 4 % 3]},
         )
-    base_layout(figure, theme, 340)
+    base_layout(figure, theme, 280)
     figure.update_layout(legend={"y": -0.45})
     figure.update_xaxes(title="Prior, in units of where it began", showgrid=False)
     figure.update_yaxes(title="Share of priors, %")
@@ -120,9 +126,10 @@ def stages_figure(results: Sequence[Run], theme: str) -> go.Figure:
     metric = results[0]["metric"]
     times = scale(metric)
     for number, result in enumerate(results):
-        estimates = [result["measured"][stage]["test"] for stage in STAGES]
+        stages = [stage for stage in STAGES if stage in result["measured"]]
+        estimates = [result["measured"][stage]["test"] for stage in stages]
         figure.add_scatter(
-            x=list(STAGES.values()),
+            x=[STAGES[stage] for stage in stages],
             y=[one["value"] * times for one in estimates],
             error_y={
                 "type": "data",
@@ -136,6 +143,7 @@ def stages_figure(results: Sequence[Run], theme: str) -> go.Figure:
             marker={"symbol": ("circle", "square", "diamond", "triangle-up")[number % 4], "size": 10, "opacity": 1},
         )
     base_layout(figure, theme, 280)
+    figure.update_xaxes(categoryorder="array", categoryarray=list(STAGES.values()))
     figure.update_yaxes(title=f"{axis_title(metric)}, test")
     return figure
 
@@ -145,10 +153,11 @@ def diversity_figure(spread: Mapping[str, Mapping[str, float]], theme: str) -> g
     figure = go.Figure()
     layers = list(spread["dense"])
     alone = len({layer.partition(".")[0] for layer in layers}) == 1
-    for number, (stage, name) in enumerate(STAGES.items()):
+    stages = {stage: name for stage, name in STAGES.items() if stage in spread and stage != "heads"}
+    for number, (stage, name) in enumerate(stages.items()):
         figure.add_scatter(
             x=[layer.partition(".")[2] if alone else layer for layer in layers],
-            y=[100 * spread[stage][layer] for layer in layers],
+            y=[100 * spread[stage][layer] if layer in spread[stage] else None for layer in layers],
             mode="lines+markers",
             name=name,
             line={"color": SERIES[theme][number % 4], "width": 3, "dash": ("solid", "dash", "dot", "dashdot")[number]},

@@ -58,6 +58,23 @@ def test_every_stage_has_its_value_and_interval() -> None:
     assert list(line.error_y.arrayminus) == pytest.approx([10] * 4)
 
 
+def test_heads_that_went_first_are_a_stage_of_their_own_in_its_place() -> None:
+    estimate = {"test": {"value": 0.5, "low": 0.4, "high": 0.7}}
+    plain, masked = (
+        {"metric": "accuracy", "name": "a", "measured": dict.fromkeys(stages, estimate)}
+        for stages in (("dense", "priors", "pruned", "tuned"), ("dense", "heads", "priors", "pruned", "tuned"))
+    )
+    figure = stages_figure([plain, masked], "light")
+    assert [len(line.x) for line in figure.data] == [4, 5]
+    assert figure.layout.xaxis.categoryarray[1] == figure.data[1].x[1] == "without heads"
+
+
+def test_a_layer_that_lost_all_its_heads_has_no_diversity() -> None:
+    spread = {stage: {"encoder.0": 0.2, "encoder.1": 0.4} for stage in ("dense", "priors", "pruned", "tuned")}
+    spread["heads"] = spread["tuned"] = {"encoder.1": 0.4}
+    assert list(diversity_figure(spread, "light").data[3].y) == [None, 40]
+
+
 def test_ratios_are_drawn_in_per_cent_with_a_line_at_the_length() -> None:
     figure = ratio_figure([64, 128], {"operations": [0.9, 0.5]}, 100, "light")
     assert list(figure.data[0].y) == pytest.approx([90, 50])
