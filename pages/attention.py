@@ -16,6 +16,7 @@ from models.heads import HeadGrid, HeadId
 from ui.answers import answer_html
 from ui.asking import answered, known
 from ui.choice import Choice
+from ui.head_card import show_head_card
 from ui.head_grid import GridLook, MaskEdit, edit_mask
 from ui.matrix import matrix_html
 from ui.patches import overlays_html, token_names
@@ -176,6 +177,18 @@ def show_controls(grid: HeadGrid, seen: Seen) -> None:
             row.selectbox("Looks from", token_names(seen.picture), key="from", width=150, bind="query-params")
 
 
+def head_in_view(grid: HeadGrid) -> HeadId:
+    """The head that the controls name; the first of its bank where they name none."""
+    bank = st.session_state["bank"].lower()
+    head = HeadId(bank, st.session_state.get("layer") or 0, st.session_state.get("head") or 0)
+    return head if head in grid else HeadId(bank, 0, 0)
+
+
+def go_to(head: HeadId) -> None:
+    """Makes another head the one that the controls name."""
+    st.session_state.update({"bank": head.bank.capitalize(), "layer": head.layer, "head": head.head})
+
+
 choice = begin_page(
     "Attention", "Where every head looks. Change the sentence, switch heads off, and see what the model makes of it."
 )
@@ -189,11 +202,13 @@ with one_sentence():
             answers = st.container()
         left, right = st.columns([2.3, 1])
         with right.container(border=True, height="stretch"):
-            st.html(
-                '<h2 class="hl-card-title">Switch heads off</h2>'
-                '<p class="hl-source">Click, drag a box, or use arrow keys and Space</p>'
-            )
-            mask = grid.spell(choose_mask(choice, grid, grid.parse(facts["removed"])))
+            switches, card = st.tabs(["Grid", "Head card"], key="side", on_change="rerun", bind="query-params")
+            with switches:
+                st.html(
+                    '<h2 class="hl-card-title">Switch heads off</h2>'
+                    '<p class="hl-source">Click, drag a box, or use arrow keys and Space</p>'
+                )
+                mask = grid.spell(choose_mask(choice, grid, grid.parse(facts["removed"])))
         with left.container(border=True, height="stretch"):
             whole = look(choice, example, "")
             masked = look(choice, example, mask) if mask and whole is not None else None
@@ -202,3 +217,6 @@ with one_sentence():
                     show_answers(whole, masked)
                 show_controls(grid, whole)
                 show_views(choice, example, {"": whole} if masked is None else {"": whole, mask: masked})
+        if card.open and "bank" in st.session_state:
+            with card, one_sentence():
+                show_head_card(choice, facts, grid, head_in_view(grid), go_to)

@@ -12,7 +12,8 @@ from pruning.dynamics import Moment, read_history
 from ui.asking import answered
 from ui.choice import Choice
 from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, moment_name, prunable_figure
-from ui.head_grid import GridLook, legend_html, look_html
+from ui.head_card import pick_head, show_card_of
+from ui.head_grid import GridLook, legend_html
 from ui.palette import shades_of
 from ui.shell import begin_page, one_sentence, theme
 from ui.stored_grid import grid_of_addresses
@@ -39,7 +40,7 @@ def moments_of(choice: Choice) -> list[Moment]:
     return []
 
 
-def show_moments(moments: list[Moment]) -> None:
+def show_moments(choice: Choice, moments: list[Moment]) -> None:
     """What can be pruned when, and which heads matter when."""
     source = f"{moments[-1].metric}, development; heads go by gradient score · {len(moments)} moments of training"
     left, right = st.columns([1.2, 1])
@@ -61,7 +62,10 @@ def show_moments(moments: list[Moment]) -> None:
         moment = moments[names.index(picked)]
         scores = {HeadId.parse(address): score for address, score in moment.scores.items()}
         look = replace(GridLook.of_scores(scores), shades=shades_of(scores))
-        st.html(look_html(grid_of_addresses(scores), look, theme()) + legend_html(theme()))
+        head = pick_head(grid_of_addresses(scores), look, "moment-grid")
+        st.html(legend_html(theme()))
+    if head is not None:
+        show_card_of(choice, head)
     rows = [
         {"step": moment_name(moment), "head": head, "score": score}
         for moment in moments
@@ -77,4 +81,5 @@ choice = begin_page("Dynamics", "How heads come to matter while a model is train
 with one_sentence():
     found = moments_of(choice)
     if found:
-        show_moments(found)
+        own = st.query_params.get("checkpoints", "").split()
+        show_moments(choice.with_model(own[-1]) if own else choice, found)

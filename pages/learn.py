@@ -15,6 +15,7 @@ from models.heads import HeadGrid, HeadId
 from ui.asking import answered, store
 from ui.choice import Choice
 from ui.comparison_card import show_comparison
+from ui.head_card import pick_head, show_card_of
 from ui.head_grid import GridLook, look_html
 from ui.learn_view import PHASES, Movie, bank_figure, movie_figure, movie_title
 from ui.live_metric import measured
@@ -150,8 +151,8 @@ def scrub(key: str, steps: tuple[int, ...]) -> None:
         st.session_state.pop("frame", None)
 
 
-def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
-    """All gates over time, and the banks as they are at the frame."""
+def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> HeadId | None:
+    """All gates over time, and the banks as they are at the frame; gives the head that is picked once it has ended."""
     st.html(
         f'<h2 class="hl-card-title">{escape(movie_title(movie, frame))}</h2>'
         '<p class="hl-source">One line a head, sorted by how long it stays open; full colour: open</p>'
@@ -174,7 +175,11 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> None:
         notes = {head: f"gate {value:.2f}" for head, value in gates.items()}
         captions = {bank: f"{n} open" for bank, n in movie.n_open(frame).items()}
         look = GridLook(shades=gates, notes=notes, captions=captions, ramp="gate")
-        st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>{look_html(grid, look, theme())}')
+        st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>')
+        if run.ended:
+            return pick_head(grid, look, "gates-grid")
+        st.html(look_html(grid, look, theme()))
+    return None
 
 
 def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[HeadId], alive: bool) -> None:
@@ -196,7 +201,9 @@ def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[Hea
     with tiles:
         show_tiles(run, points, movie, frame)
     with movie_card:
-        show_movie(movie, frame, run, grid)
+        head = show_movie(movie, frame, run, grid)
+    if head is not None:
+        show_card_of(choice, head)
     with below:
         left, right = st.columns(2)
         with left.container(border=True, height="stretch"):

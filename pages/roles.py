@@ -23,14 +23,14 @@ from ui.head_grid import select_head
 from ui.mask_link import read_mask
 from ui.offering import soon
 from ui.role_charts import role_bars
-from ui.role_facts import NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
-from ui.role_masks import Masks, by_scores, by_sweep, sweeps
+from ui.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
+from ui.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
 from ui.role_view import bars_html, case_bars, grid_finding, importance_bars, role_legend_html, role_look, short
 from ui.shell import begin_page, one_sentence, theme
 
 ALL = "All"
 CONFIDENCE = "confidence"
-SCORES, LIST, SWEEP = "By importance", "My list", "A sweep"
+SCORES, LIST, SWEEP, RUN = "By importance", "My list", "A sweep", "A run"
 MOST_ROWS = 6
 """Relations that are shown before the rest is asked for."""
 
@@ -53,6 +53,23 @@ def choose_sample(choice: Choice) -> None:
     leave_trees(choice)
 
 
+def choose_thresholds(facts: RoleFacts) -> None:
+    """What each role asks for: a number for every threshold, with whose it is."""
+    with st.expander("Thresholds"):
+        for key in facts.found:
+            about = facts.about[key]
+            st.html(
+                f'<p class="hl-source"><b>{escape(facts.title(key))}</b>, {escape(about["reference"])}'
+                f"{'; ours: ' + escape(about['ours']) if about['ours'] else ''}</p>"
+            )
+            for name, usual in about["usual"].items():
+                whole = isinstance(usual, int)
+                st.number_input(
+                    name.capitalize(), 0 if whole else 0.0, None if whole else 1.0, usual, 50 if whole else 0.05,
+                    key=f"{MARK}{key}.{name}", bind="query-params",
+                )  # fmt: skip
+
+
 def leave_trees(choice: Choice) -> None:
     """A way back from the user's own trees."""
     if "trees" in st.query_params:
@@ -73,9 +90,11 @@ def show_grid(choice: Choice, facts: RoleFacts, run: Run, grid: HeadGrid, remove
     title, sample = st.columns([5, 1])
     with sample.popover("Sample", width="stretch"), one_sentence():
         choose_sample(choice)
+        choose_thresholds(facts)
+    own = " · thresholds of your own" if facts.result["options"] else ""
     title.html(
         f'<h2 class="hl-card-title">{escape(grid_finding(facts))}</h2>'
-        f'<p class="hl-source">{letters} · {escape(facts.result["sample"])} · {run.seconds(0):.0f} s</p>'
+        f'<p class="hl-source">{letters} · {escape(facts.result["sample"])} · {run.seconds(0):.0f} s{own}</p>'
     )
     selected = select_head(grid, role_look(facts, removed), key="grid", selected=head_in_link(grid))
     st.html(role_legend_html(facts, theme()))
@@ -112,14 +131,18 @@ def show_relations(facts: RoleFacts, head: HeadId | None) -> None:
 
 def choose_masks(choice: Choice, grid: HeadGrid, scored: dict[str, Run]) -> tuple[Masks, str]:
     """Which heads are gone at each step, and a phrase that says by what."""
-    runs = sweeps(store(), choice)
-    offers = [SCORES, LIST, *([SWEEP] if runs else [])]
+    runs, masked = sweeps(store(), choice), masked_runs(store(), choice)
+    offers = [SCORES, LIST, *([SWEEP] if runs else []), *([RUN] if masked else [])]
     usual = LIST if st.query_params.get("mask") else SCORES
     source = st.segmented_control("Heads go", offers, default=usual, key="left", required=True, bind="query-params")
     if source == SWEEP:
         titles = {run_id: run.title for run_id, run in runs.items()}
         chosen = st.selectbox("Sweep", list(runs), format_func=titles.__getitem__, key="sweep", bind="query-params")
         return by_sweep(store(), runs[chosen], grid), titles[chosen]
+    if source == RUN:
+        names = {run_id: run.title for run_id, run in masked.items()}
+        chosen = st.selectbox("Run", list(masked), format_func=names.__getitem__, key="masked-run", bind="query-params")
+        return [frozenset(), grid.parse(mask_of_run(masked[chosen]))], names[chosen]
     if source == LIST:
         listed = st.text_area("Heads that go", key="mask", bind="query-params", placeholder="encoder.0.1 encoder.3.2 …")
         mask = read_mask(grid, listed)

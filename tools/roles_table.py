@@ -32,7 +32,8 @@ test gives a score, the baseline it must beat, how many looks it rests on, and a
 odd-numbered ones are reported on. A head has a role if its score reaches the threshold on both halves *and* if, on the
 second half, it beats the baseline in more examples than luck allows: an exact sign test over examples, so that the many
 looks of one example count once, corrected after Holm for all heads and cases of the role. The false-positive rate is
-{percent(RATE)}: by luck at most that share of models has any head of a given role.
+{percent(RATE)}: by luck at most that share of models has any head of a given role. The thresholds below are
+defaults: the page Roles and `cli.py roles --option` take others.
 
 **Baselines.** Even attention looks at everything alike; between words it favours the word of most pieces, and is
 computed so. A fixed offset is the one that is right most often on the first half. The baseline is the better of the two

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -11,12 +11,15 @@ import streamlit as st
 from analysis.attention.npz import read_npz
 from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion
-from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import QUICK, ImportanceRun
 from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.learned_scores import SOURCES
 from jobs.run import DONE, Run
 from models.heads import HeadGrid, HeadId
-from ui.asking import answered, known, store
-from ui.choice import Choice, attention_link
+from ui.asking import answered, ask, known, store
+from ui.choice import Choice, attention_link, head_in_link
+from ui.head_grid import GridLook, select_head
 from ui.importance_view import ranks_html
 from ui.matrix import matrix_html
 from ui.offering import offered, soon
@@ -39,9 +42,37 @@ HISTOGRAM_HEIGHT = 200
 PLACES = ("Clearest", "Second", "Third")
 
 
-def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId) -> None:
+Go = Callable[[HeadId], None]
+"""What makes another head the one of the card."""
+
+
+def pick_head(grid: HeadGrid, look: GridLook, key: str) -> HeadId | None:
+    """The head of the link, which the grid moves; a card can be shown for it."""
+    selected = select_head(grid, look, key=key, selected=head_in_link(grid))
+    if selected is not None:
+        st.query_params["head"] = str(selected)
+    return selected
+
+
+def show_card_of(choice: Choice, head: HeadId) -> None:
+    """The card in a frame of its own, for pages that did not ask what the model is; it can be closed."""
+    asked = answered(FactsQuestion(choice.model))
+    if asked is None:
+        return
+    grid = HeadGrid.from_json(asked.result["grid"])
+    if head in grid:
+        with st.container(border=True, key="head-card"), one_sentence():
+            show_closing()
+            show_head_card(choice, asked.result, grid, head)
+
+
+def _go(head: HeadId) -> None:
+    st.query_params["head"] = str(head)
+
+
+def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId, go: Go = _go) -> None:
     """Its address and role, its rank under every method, what removing it costs, typical examples, where it looks."""
-    _show_address(grid, head)
+    _show_address(grid, head, go)
     found = None
     with one_sentence():
         found = _roles(choice)
@@ -49,6 +80,7 @@ def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: 
         st.html(sentence_html(found, head, theme()))
     runs = known_scores(choice)
     _show_ranks(runs, grid, head)
+    _offer_methods(choice, runs)
     with one_sentence():
         _show_cost(choice, runs, head)
     if found is not None:
@@ -112,7 +144,7 @@ def show_offsets(found: RoleFacts, head: HeadId, height: int, key: str) -> None:
     st.plotly_chart(figure, config={"displayModeBar": False}, key=key)
 
 
-def _show_address(grid: HeadGrid, head: HeadId) -> None:
+def _show_address(grid: HeadGrid, head: HeadId, go: Go) -> None:
     title, before, after = st.columns([3, 1, 1], vertical_alignment="center")
     title.html(f'<div class="hl-group">Head card</div><div class="hl-current">{escape(named(head))}</div>')
     place = grid.positions[head]
@@ -121,9 +153,7 @@ def _show_address(grid: HeadGrid, head: HeadId) -> None:
         (after, ":material/chevron_right:", 1, "next"),
     ):
         neighbour = grid.heads[(place + step) % len(grid)]
-        column.button(
-            "", icon=icon, key=name, help=f"The {name} head", on_click=_go, args=(neighbour,), width="stretch"
-        )
+        column.button("", icon=icon, key=name, help=f"The {name} head", on_click=go, args=(neighbour,), width="stretch")
 
 
 def _show_ranks(runs: Mapping[str, Run], grid: HeadGrid, head: HeadId) -> None:
@@ -133,8 +163,27 @@ def _show_ranks(runs: Mapping[str, Run], grid: HeadGrid, head: HeadId) -> None:
         st.html(f'<h2 class="hl-card-title">Rank among {len(grid)}</h2>' + ranks_html(head, ranked))
 
 
-def _go(head: HeadId) -> None:
-    st.query_params["head"] = str(head)
+def missing_methods(known_keys: Iterable[str]) -> dict[str, str]:
+    """By key the titles of the methods that were not computed; scores that gates learn are made on a page of theirs."""
+    listed = known(MethodsQuestion("", code_mark()))
+    there = {*known_keys, *SOURCES}
+    return {one["key"]: one["title"] for one in listed.result["methods"] if one["key"] not in there} if listed else {}
+
+
+def _offer_methods(choice: Choice, runs: Mapping[str, Run]) -> None:
+    """Which methods have no rank yet, and a button that starts those that take seconds."""
+    missing = missing_methods(runs)
+    quick = [key for key in missing if key in QUICK]
+    if missing:
+        st.html(f'<p class="hl-source">Not computed: {escape(", ".join(missing.values()))}</p>')
+    if quick:
+        named = ", ".join(missing[key] for key in quick)
+        st.button("Compute the quick ones", key="quick-methods", on_click=_compute, args=(choice, quick), help=named)
+
+
+def _compute(choice: Choice, methods: Iterable[str]) -> None:
+    for method in methods:
+        ask(ImportanceRun(choice.model, method=method, **choice.judged))
 
 
 def _roles(choice: Choice) -> RoleFacts | None:
@@ -143,12 +192,19 @@ def _roles(choice: Choice) -> RoleFacts | None:
 
 
 def _show_examples(found: RoleFacts, head: HeadId) -> None:
-    """The readings in which its clearest role shows most clearly."""
-    role = found.first_role(head)
-    examples = found.result["typical"].get(role, {}).get(str(head), [])
-    if not examples:
+    """The readings in which its clearest role, or another of its roles, shows most clearly."""
+    by_role = {role: found.result["typical"].get(role, {}).get(str(head), []) for role in found.held(head)}
+    shown = [role for role, examples in by_role.items() if examples]
+    if not shown:
         return
     st.html('<h2 class="hl-card-title">Where it shows most clearly</h2>')
+    role = shown[0]
+    if len(shown) > 1:
+        role = st.segmented_control(
+            "Role", shown, default=role, format_func=found.title, key=f"examples-of-{head}", required=True,
+            label_visibility="collapsed",
+        )  # fmt: skip
+    examples = by_role[role]
     for tab, example in zip(st.tabs(list(PLACES[: len(examples)]), key="examples"), examples, strict=False):
         tab.html(example_html(example, role, theme()))
 

@@ -1,4 +1,4 @@
-"""Which heads go, step by step, when roles are counted among those that are left: by score, by a list, by a sweep."""
+"""Which heads go, step by step, when roles are counted among those left: by score, a list, a sweep or a run."""
 
 from __future__ import annotations
 
@@ -31,6 +31,22 @@ def sweeps(store: Store, choice: Choice) -> dict[str, Run]:
     runs = store.runs((DONE,), kind="sweep")
     own = [run for run in runs if (run.model, run.fingerprint) == (choice.model, fingerprint(choice.model))]
     return {run.id: run for run in own if masks_of_points(store.points(run.id))}
+
+
+def masked_runs(store: Store, choice: Choice) -> dict[str, Run]:
+    """By id, the finished runs of this model that took heads away, such as learned gates or a budget."""
+    own = [
+        run for run in store.runs((DONE,)) if (run.model, run.fingerprint) == (choice.model, fingerprint(choice.model))
+    ]
+    return {run.id: run for run in own if mask_of_run(run)}
+
+
+def mask_of_run(run: Run) -> str:
+    """The addresses of the heads that a run took away: what it found, else what it was asked."""
+    result: Any = run.result
+    found = result.get("mask") if isinstance(result, Mapping) else None
+    given = found or run.spec.get("mask")
+    return given if isinstance(given, str) else ""
 
 
 def masks_of_points(points: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -125,7 +125,7 @@ def test_the_model_page_tells_where_its_scores_come_from(app: AppTest) -> None:
     assert "Handwritten digits, calibration, 128 examples" in shown
 
 
-@pytest.mark.parametrize("page", ["pages/model.py", "pages/importance.py", "pages/roles.py"])
+@pytest.mark.parametrize("page", ["pages/model.py", "pages/importance.py", "pages/roles.py", "pages/dynamics.py"])
 def test_the_card_of_a_head_tells_what_is_known_and_starts_nothing(app: AppTest, answers: Path, page: str) -> None:
     app.query_params["head"] = "encoder.2.3"
     app.run()
@@ -139,6 +139,28 @@ def test_the_card_of_a_head_tells_what_is_known_and_starts_nothing(app: AppTest,
     assert "Where its strongest attention goes" in shown and "Where it looks" in shown
     after = {run.id for run in Store(answers).runs() if run.spec.get("method") not in COMPARED}
     assert after == before
+
+
+def test_the_card_of_a_head_names_the_methods_that_were_not_computed(app: AppTest) -> None:
+    app.run()
+    app.switch_page("pages/dynamics.py")
+    app.query_params["head"] = "encoder.2.3"
+    app.run()
+    (line,) = (str(one.proto.body) for one in app.main.get("html") if "Not computed: " in str(one.proto.body))
+    assert "Shapley" in line and "Gradient" not in line and "Confidence" not in line
+    assert app.button(key="quick-methods").label == "Compute the quick ones"
+
+
+def test_thresholds_are_asked_by_the_link_and_told_with_whose_they_are(app: AppTest, answers: Path) -> None:
+    run_here(Store(answers), RolesRun("looker", options={"broad.evenness": 0.5}))
+    app.run()
+    app.switch_page("pages/roles.py")
+    app.query_params["role.broad.evenness"] = "0.5"
+    app.run()
+    shown = "".join(str(one.proto.body) for one in app.main.get("html"))
+    assert "thresholds of your own" in shown
+    assert app.number_input(key="role.broad.evenness").value == 0.5
+    assert app.number_input(key="role.positional.share").value == 0.9
 
 
 def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> None:

@@ -20,7 +20,7 @@ from ui.choice import Choice
 from ui.palette import ROLE_PATTERNS, ROLES
 from ui.role_charts import offset_bars, offset_map, role_bars, signed
 from ui.role_facts import NONE, RoleFacts, kept_of
-from ui.role_masks import by_scores, by_sweep, masks_of_points, spread, sweeps
+from ui.role_masks import by_scores, by_sweep, mask_of_run, masked_runs, masks_of_points, spread, sweeps
 from ui.role_view import (
     bars_html,
     case_bars,
@@ -239,6 +239,25 @@ def sweep(store: Store, name: str, points: list[dict[str, Any]]) -> str:
     store.claim_one(run.id, Identity.own())
     store.advance(run.id, 1, 1, points)
     store.end(run.id, DONE, "", {})
+    return run.id
+
+
+def test_a_run_is_offered_if_it_took_heads_away(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    asked = {"learned": {"mask": f"{A} {B}"}, "nothing": {"mask": ""}, "other": {}, "listed": {"mask": ["x"]}}
+    ids = {name: done(store, name, result) for name, result in asked.items()}
+    offered = masked_runs(store, Choice("looker"))
+    assert list(offered) == [ids["learned"]]
+    assert GRID.parse(mask_of_run(offered[ids["learned"]])) == {A, B}
+    assert masked_runs(store, Choice("reader")) == {}
+
+
+def done(store: Store, name: str, result: dict[str, Any]) -> str:
+    """A finished run of any kind with that result."""
+    run = ImportanceRun("looker", method=name).as_run(store.folder)
+    store.submit(run)
+    store.claim_one(run.id, Identity.own())
+    store.end(run.id, DONE, "", result)
     return run.id
 
 
