@@ -25,7 +25,7 @@ from tasks.task import Task
 
 ALLOWED = 1.15
 MODELS = ("translator", "reader", "writer", "all-attention-writer", "looker")
-WARM, TURNS = 3, 15
+WARM, TURNS = 5, 60
 
 
 def main() -> None:

@@ -33,6 +33,13 @@ class Compare(Command):
         parser.add_argument("--finetune", type=int, default=100, help="steps after the heads are gone (default: 100)")
         parser.add_argument("--scratch", type=int, default=2000, help="steps of new weights (default: 2000)")
         parser.add_argument("--training", nargs="+", default=[], metavar="NAME=VALUE", help="rate, batch, every, …")
+        parser.add_argument(
+            "--subset",
+            nargs="+",
+            default=[],
+            metavar="NAME=VALUE",
+            help="settings of subset gates: hot, cold, cool, rate",
+        )
         parser.add_argument("--n", type=int, default=256, help="examples for gradient scores (default: 256)")
         parser.add_argument("--task", default="", help="one that `cli.py tasks` lists; by default what fits the model")
         parser.add_argument("--data", "--text", default="", metavar="FILE", help="your own data, as for evaluate")
@@ -46,6 +53,7 @@ class Compare(Command):
         """Compares, or finds what was compared."""
         from jobs.kinds.equal_k import EqualKRun
         from jobs.store import Store
+        from pruning.gates.scheme import scheme_of
         from pruning.settings import Settings
 
         judged = {name: value for name, value in judged_by(options).items() if name != "split"}
@@ -58,6 +66,7 @@ class Compare(Command):
             finetune=options.finetune,
             scratch=options.scratch,
             training=read_pairs(options.training, defaults_of(Settings)),
+            subset=read_pairs(options.subset, defaults_of(scheme_of("dsp"))),
             n=options.n,
             **judged,
         )

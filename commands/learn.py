@@ -9,6 +9,7 @@ from typing import Any
 from commands.command import Answer, Command, register
 from commands.judging import judged_by
 from commands.loading import model_argument
+from commands.progress import say
 from commands.running import finished
 
 RECORDED = ("scheme", "mask", "removed", "gates", "scores", "price", "parameters", "parameters_dense", "report")
@@ -72,7 +73,9 @@ class Learn(Command):
             training=read_pairs(options.training, defaults_of(Settings)),
             **judged,
         )
-        kind.plan()  # bad settings are told before anything is loaded
+        caution = kind.plan().scheme.caution(options.steps)  # bad settings are told before anything is loaded
+        if caution:
+            say(caution)
         run = finished(Store(), kind)
         found: dict[str, Any] = run.result or {}
         record = {name: found[name] for name in RECORDED} | {"folder": str(run.folder / found["folder"])}

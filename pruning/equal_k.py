@@ -32,7 +32,8 @@ Estimate = dict[str, Any]
 class Contest:
     """What is compared: `keeps` heads stay, for every seed; `steps` of gates and then `finetune` of the smaller model.
 
-    Ways that choose at once train the smaller model for as many steps in all; from scratch it is `scratch`.
+    Ways that choose at once train the smaller model for as many steps in all; from scratch it is `scratch`. `subset`
+    are settings of subset gates, such as their temperatures.
     """
 
     keeps: tuple[int, ...]
@@ -42,8 +43,10 @@ class Contest:
     finetune: int = 100
     scratch: int = 2000
     training: Mapping[str, Any] = field(default_factory=dict)
+    subset: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        scheme_with(SUBSET, self.subset)
         unknown = [way for way in self.ways if way not in WAYS]
         if unknown:
             raise ValueError(f"no way {unknown[0]!r} to choose heads; known: {', '.join(WAYS)}")
@@ -167,7 +170,8 @@ def by_gates(key: str, weights: str) -> Way:
     def way(cell: Cell) -> Iterator[Chosen | None]:
         contest = cell.contest
         training = contest.settings(contest.steps, cell.seed)
-        plan = Plan(scheme_with(key, {"keep": cell.keep}), training, contest.finetune, weights=weights)
+        own = contest.subset if key == SUBSET else {}
+        plan = Plan(scheme_with(key, {**own, "keep": cell.keep}), training, contest.finetune, weights=weights)
         learning = Learning(cell.head_model, cell.task, plan)
         for _ in learning.steps():
             yield None
@@ -188,13 +192,13 @@ def from_scratch(cell: Cell) -> Iterator[Chosen | None]:
     yield mask, tuning.best()
 
 
-SCRATCH = "scratch"
+SCRATCH, SUBSET = "scratch", "dsp"
 SCRATCH_RATE = 1e-3
 """The learning rate of new weights, unless a higher one is set: that of the specimens' own training."""
 
 WAYS: dict[str, Way] = {
-    "dsp": by_gates("dsp", TRAINED),
-    "dsp-frozen": by_gates("dsp", FROZEN),
+    "dsp": by_gates(SUBSET, TRAINED),
+    "dsp-frozen": by_gates(SUBSET, FROZEN),
     "l0": by_gates("l0", TRAINED),
     "gradient": by_scores,
     "random": by_chance,

@@ -38,8 +38,8 @@ def show_comparison(choice: Choice, n_heads: int) -> None:
 
 def _show_form(choice: Choice, n_heads: int) -> None:
     st.caption(
-        "Every way gets as many training steps. Gates learn with the weights; gradient and random order train the "
-        "smaller model all the time; new weights begin from scratch in the same small shape."
+        "Gates learn with the weights; gradient and random order train the smaller model for as many steps. Frozen "
+        "weights are trained in the fine-tuning alone; new weights begin from scratch in the same small shape."
     )
     left, right = st.columns([2, 1])
     ways = left.pills(

@@ -34,8 +34,9 @@ WAYS = {
 class EqualKRun(Kind):
     """A point for every way, number of heads and seed: the metric on test with the old weights and after training.
 
-    `keeps`, `seeds`, `ways`, `n_steps`, `finetune` and `scratch` are the fields of `pruning.equal_k.Contest`,
-    `training` further fields of `pruning.settings.Settings`. Gradient scores come from `n` calibration examples.
+    `keeps`, `seeds`, `ways`, `n_steps`, `finetune`, `scratch` and `subset`, the settings of subset gates, are the
+    fields of `pruning.equal_k.Contest`, `training` further fields of `pruning.settings.Settings`. Gradient scores come
+    from `n` calibration examples.
     """
 
     keeps: list[int] = field(default_factory=list)
@@ -49,6 +50,7 @@ class EqualKRun(Kind):
     task: str = ""
     data: str = ""
     columns: dict[str, str] = field(default_factory=dict)
+    subset: dict[str, Any] = field(default_factory=dict)
 
     key = "equal-k"
     command_name = "compare"
@@ -147,7 +149,7 @@ class EqualKRun(Kind):
             raise ValueError(f"the training settings {', '.join(unknown)}; known are {', '.join(known)}")
         return Contest(
             tuple(self.keeps), tuple(self.seeds), tuple(self.ways), self.n_steps, self.finetune, self.scratch,
-            self.training,
+            self.training, self.subset,
         )  # fmt: skip
 
 

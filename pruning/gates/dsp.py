@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from jaxtyping import Bool
 from torch import Tensor
 
+from pruning.gates.cooling import Cooling
 from pruning.gates.scheme import Clock, Numbers, Scalar, Scheme, positive, register
-from pruning.gates.subset import check_subset, gumbel, hard_subset, soft_subset, straight_through, temperature_at
+from pruning.gates.subset import check_subset, gumbel, hard_subset, soft_subset, straight_through
 
 SPREAD = 0.5
 """Weights begin between minus and plus this, what Xavier's rule gives for 12 layers of 12 heads."""
-
-COOL_SHARE = 0.8
-"""The share of the steps after which a run is cold where nothing else is said; ours."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Subset(Scheme):
 
 @register
 @dataclass(frozen=True)
-class Dsp(Subset):
+class Dsp(Cooling, Subset):
     """Gates that are a soft choice of K heads by weights and Gumbel noise, harder and harder as the run cools.
 
     Weights learn only while it cools: cold gates are exactly 0 or 1 and have no gradient. On the way gradients are
@@ -61,16 +59,6 @@ class Dsp(Subset):
     title = "Subset gates"
     about = "Heads compete for exactly so many places, at first softly, in the end for good."
 
-    hot: float = field(default=1000.0, metadata={"about": "Temperature at the start."})
-    cold: float = field(default=1e-8, metadata={"about": "Temperature in the end."})
-    cool: int = field(default=0, metadata={"about": "Steps in which it cools; 0: four fifths of all."})
-    rate: float = field(default=0.1, metadata={"about": "Learning rate of the weights of the heads."})
-
-    def __post_init__(self) -> None:
-        positive(hot=self.hot, cold=self.cold, rate=self.rate)
-        if self.cold >= self.hot:
-            raise ValueError(f"cold={self.cold:g} and hot={self.hot:g}; cold must be the lower temperature")
-
     @property
     def gate_rate(self) -> float:
         """As set."""
@@ -79,15 +67,11 @@ class Dsp(Subset):
     def check(self, n_heads: int, steps: int) -> None:
         """The run must be long enough to become cold."""
         super().check(n_heads, steps)
-        if not 0 <= self.cool <= steps:
-            raise ValueError(
-                f"{steps} steps for gates that cool in {self.cool}; the run would end before it is cold, so give at "
-                f"least {self.cool} steps or cool faster"
-            )
+        self.check_steps(steps)
 
     def temperature(self, clock: Clock) -> float:
         """That of this step."""
-        return temperature_at(clock.step, self.cool or max(1, int(COOL_SHARE * clock.steps)), self.hot, self.cold)
+        return self.temperature_in(clock.step, clock.steps)
 
     def draw(self, numbers: Numbers, uniform: Numbers, clock: Clock) -> Numbers:
         """A soft choice with noise."""

@@ -50,6 +50,11 @@ class Scheme(ABC):
     def check(self, n_heads: int, steps: int) -> None:  # noqa: B027 - most settings suit every model
         """Raise a ValueError in one sentence if a run of so many steps over so many heads cannot end well."""
 
+    def caution(self, steps: int) -> str:
+        """What to know before a run of so many steps starts; empty if there is nothing."""
+        del steps
+        return ""
+
     @abstractmethod
     def start(self, uniform: Numbers) -> Numbers:
         """Where the numbers begin, by uniform random ones."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 Weights = Float[Tensor, " head"]
 Gates = Float[Tensor, " head"]
@@ -26,19 +27,43 @@ def soft_subset(weights: Weights, noise: Float[Tensor, " head"], k: int, tempera
     On the way a single gate may be larger than 1.
     """
     check_subset(k, len(weights))
-    tiny = torch.finfo(weights.dtype).tiny
-    scaled = (weights + noise) / temperature  # r / t all along: every operation counts, as there are K rounds of them
-    chosen = [torch.softmax(scaled, dim=-1)]
-    for _ in range(k - 1):
-        scaled = torch.add(scaled, torch.log((1 - chosen[-1]).clamp(min=tiny)), alpha=1 / temperature)
-        chosen.append(torch.softmax(scaled, dim=-1))
-    return torch.stack(chosen).sum(dim=0)
+    gates: Gates = _SoftSubset.apply(weights + noise, k, temperature)  # type: ignore[no-untyped-call]
+    return gates
 
 
-def temperature_at(step: int, cool: int, hot: float, cold: float) -> float:
-    """exp(log hot - step / cool (log hot - log cold)), a straight fall in logarithms; then cold for ever."""
-    share = min(1.0, step / cool)
-    return math.exp(math.log(hot) - share * (math.log(hot) - math.log(cold)))
+class _SoftSubset(torch.autograd.Function):
+    """The K rounds of `soft_subset` with a backward pass by hand, as every operation counts K times.
+
+    With s_j = r_j / t and a_j the gradient by s_j: a_K = p_K (g - <p_K, g>) for the gradient g by the gates, and for
+    the rounds before d_j = g - a_{j+1} / (t (1 - p_j)) and a_j = a_{j+1} + p_j (d_j - <p_j, d_j>).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, start: Tensor, k: int, temperature: float) -> Tensor:
+        """The gates."""
+        tiny = torch.finfo(start.dtype).tiny
+        scaled = start / temperature
+        chosen = scaled.new_empty(k, len(scaled))
+        for row in chosen:
+            torch.softmax(scaled, dim=-1, out=row)
+            left = torch.sub(1, row).clamp_(min=tiny).log_()
+            scaled.add_(left, alpha=1 / temperature)
+        ctx.save_for_backward(chosen)
+        ctx.temperature = temperature
+        return chosen.sum(dim=0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        """The gradient by the start of the first round."""
+        (chosen,) = ctx.saved_tensors
+        left = 1 - chosen
+        slopes = torch.where(left > 0, -1 / (ctx.temperature * left), 0.0)
+        found = torch.zeros_like(gradient)
+        for row, slope in zip(chosen.flip(0), slopes.flip(0), strict=True):
+            by_row = torch.addcmul(gradient, found, slope)
+            found.addcmul_(row, by_row - torch.dot(row, by_row))
+        return found / ctx.temperature, None, None
 
 
 def hard_subset(weights: Weights, k: int) -> Gates:

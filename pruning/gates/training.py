@@ -209,9 +209,12 @@ class GateTraining:
             loss = self.task.losses(self.head_model, part).sum() / len(batch)
         leaves = [gates, *self.parameters]
         found = torch.autograd.grad(loss, leaves, allow_unused=True)
-        for leaf, gradient in zip(leaves, found, strict=True):
-            if gradient is not None:
-                leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+        own = [None if one is None else one.clone() for one in found]  # two weights may share one gradient
+        for leaf, gradient in zip(leaves, own, strict=True):  # from here on nothing needs more memory
+            if leaf.grad is None:
+                leaf.grad = gradient
+            elif gradient is not None:
+                leaf.grad.add_(gradient)
         return loss.detach()
 
     def _whole(self, own: Float[Tensor, " own"]) -> Float[Tensor, " head"]:

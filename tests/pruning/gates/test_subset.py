@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 import pytest
 import torch
 
-from pruning.gates.subset import gumbel, hard_subset, soft_subset, straight_through, temperature_at
+from pruning.gates.cooling import FEWEST, HARD, WARM, Cooling, temperature_at
+from pruning.gates.subset import gumbel, hard_subset, soft_subset, straight_through
 
 HEADS = 24
 KS = [1, 3, 12, 23, 24]
@@ -61,6 +63,34 @@ def test_gradients_are_finite_over_the_whole_schedule(dtype: torch.dtype) -> Non
                 chosen = soft_subset(weights, noise, k, temperature)
                 (gradient,) = torch.autograd.grad((chosen * worth).sum(), weights)
                 assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("temperature", [10.0, 1.0, 0.2])
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_the_backward_pass_by_hand_is_the_derivative(k: int, temperature: float) -> None:
+    weights, noise = (one[:6] for one in drawn(k))
+    assert torch.autograd.gradcheck(lambda given: soft_subset(given, noise, k, temperature), weights.requires_grad_())
+
+
+def test_above_the_useful_temperatures_gates_are_nearly_alike_and_below_nearly_hard() -> None:
+    hot, cold = [], []
+    for seed in range(20):
+        weights, noise = drawn(seed)
+        alike = soft_subset(weights, noise, 6, WARM)
+        hot.append(float((alike - 6 / HEADS).abs().mean()))
+        cold.append(float((soft_subset(weights, noise, 6, HARD) - hard_subset(weights + noise, 6)).abs().mean()))
+    assert max(hot) < 0.1
+    assert statistics.fmean(cold) < 0.02
+
+
+def test_a_run_with_few_steps_at_useful_temperatures_is_cautioned_and_a_longer_or_calmer_one_not() -> None:
+    usual, calm = Cooling(), Cooling(hot=1.0, cold=1e-2)
+    short = usual.useful_steps(20)
+    assert short == sum(HARD <= temperature_at(step, 16, 1000.0, 1e-8) <= WARM for step in range(20)) < FEWEST
+    assert usual.caution(20).startswith(f"{short} of 20 steps have a temperature from 10 to 0.01")
+    assert usual.caution(400) == ""
+    assert usual.caution(100) != ""
+    assert calm.caution(100) == ""
 
 
 def test_a_cold_choice_has_no_gradient_and_a_warm_one_has() -> None:
