@@ -21,15 +21,20 @@ from ui.stored_grid import grid_of_addresses
 CHART = {"displayModeBar": False}
 
 
+def named(typed: str) -> list[str]:
+    """The checkpoints of a text, one a line; a folder may have spaces in its name."""
+    return [line.strip() for line in typed.splitlines() if line.strip()]
+
+
 def moments_of(choice: Choice) -> list[Moment]:
     """Those of a specimen's history, or of the checkpoints that were named."""
-    listed = st.query_params.get("checkpoints", "").split()
+    listed = named(st.query_params.get("checkpoints", ""))
     with st.popover("Your own checkpoints"):
         typed = st.text_area(
             "Folders or hub ids in the order of the training, one a line", "\n".join(listed), key="checkpoint-list"
         )
-        if st.button("Judge them", key="judge-checkpoints") and typed.split():
-            st.query_params["checkpoints"] = " ".join(typed.split())
+        if st.button("Judge them", key="judge-checkpoints") and named(typed):
+            st.query_params["checkpoints"] = "\n".join(named(typed))
             st.rerun()
     if listed:
         run = answered(DynamicsRun(listed[-1], listed, **choice.judged))

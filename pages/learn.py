@@ -1,6 +1,7 @@
 """Let training decide: every head gets a gate, and what is not needed closes."""
 
 import time
+from dataclasses import fields
 from html import escape
 from typing import Any
 
@@ -12,12 +13,22 @@ from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.learn import LearnRun
 from jobs.run import DONE, RESUMABLE, WAITING, Run, progress_line
 from models.heads import HeadGrid, HeadId
+from pruning.gates.cooling import Cooling
 from ui.asking import answered, store
 from ui.choice import Choice
 from ui.comparison_card import show_comparison
 from ui.head_card import pick_head, show_card_of
 from ui.head_grid import GridLook, look_html
-from ui.learn_view import PHASES, Movie, bank_figure, movie_figure, movie_title
+from ui.learn_view import (
+    PHASES,
+    Movie,
+    bank_figure,
+    movie_figure,
+    movie_title,
+    outlay_figure,
+    outlay_title,
+    time_asked,
+)
 from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
@@ -47,6 +58,8 @@ def settings_form(gates: str, n_heads: int) -> tuple[dict[str, Any], str]:
             gates = "dsp-ste"
         elif not st.toggle("Train the weights too", True, key="joint", help="Joint; else pipelined, weights frozen."):
             weights = "frozen"
+        if gates == "dsp":
+            settings |= cooling_form()
         return settings | {"gates": gates}, weights
     if gates == "l0" and st.toggle("Find the price for a number of heads", key="target"):
         settings["keep"] = int(st.number_input("Heads that shall stay", 1, n_heads, n_heads // 2, key="l0-keep"))
@@ -62,7 +75,34 @@ def settings_form(gates: str, n_heads: int) -> tuple[dict[str, Any], str]:
     return settings | {"gates": gates}, weights
 
 
-def show_form(choice: Choice, grid: HeadGrid) -> None:
+def cooling_form() -> dict[str, Any]:
+    """How subset gates cool; gives what is not as usual."""
+    chosen: dict[str, Any] = {}
+    with st.expander("Advanced"):
+        for one in fields(Cooling):
+            usual: Any = one.default
+            shape = {"format": "%g", "min_value": 0.0} if isinstance(usual, float) else {"min_value": 0}
+            about = one.metadata["about"]
+            value = st.number_input(one.name.capitalize(), value=usual, key=f"dsp-{one.name}", help=about, **shape)
+            if value != usual:
+                chosen[one.name] = value
+    return chosen
+
+
+def cooled(settings: dict[str, Any], steps: int) -> bool:
+    """Whether subset gates can cool so in so many steps; says so where they cannot or should not."""
+    try:
+        cooling = Cooling(**{name: value for name, value in settings.items() if name != "keep"})
+        cooling.check_steps(steps)
+    except ValueError as error:
+        st.error(str(error))
+        return False
+    if caution := cooling.caution(steps):
+        st.warning(caution)
+    return True
+
+
+def show_form(choice: Choice, grid: HeadGrid, runs: list[Run]) -> None:
     """Which gates, at which price, for how long; and the button."""
     st.html('<h2 class="hl-card-title">New run</h2>')
     gates = GATES[
@@ -78,8 +118,11 @@ def show_form(choice: Choice, grid: HeadGrid) -> None:
     finetune = int(right.number_input("then fine-tune", 0, 100_000, 100, 50, key="finetune"))
     seed = int(left.number_input("Seed", 0, 10_000, 0, key="seed"))
     gates = settings.pop("gates")
-    st.caption("It goes on when you close the tab.")
-    if st.button("Start", key="start-learning", type="primary", width="stretch", icon=":material/play_arrow:"):
+    fine = gates != "dsp" or cooled(settings, steps)
+    st.caption(f"{time_asked(runs, steps + finetune, time.time())}It goes on when you close the tab.")
+    if st.button(
+        "Start", key="start-learning", type="primary", width="stretch", icon=":material/play_arrow:", disabled=not fine
+    ):
         run = submit(
             store(),
             LearnRun(
@@ -102,10 +145,10 @@ def learned_heads(run: Run, grid: HeadGrid, removed: frozenset[HeadId]) -> list[
 def show_tiles(run: Run, points: list[dict[str, Any]], movie: Movie, frame: int) -> None:
     """How far it is, what is open, what the metric is, and what is saved."""
     last = points[-1]
-    opened = sum(movie.n_open(frame).values())
+    kept = sum(movie.n_kept(frame).values())
     tiles = [
         ("Step", f"{last['step']:,}", f"of {last['steps']:,} · {PHASES[last['phase']]}"),
-        ("Heads open", f"{opened} / {len(movie.heads)}", f"{len(movie.heads) - opened} shut"),
+        ("Expected heads open", f"{movie.n_open[frame]:.1f} / {len(movie.heads)}", f"{kept} would stay"),
     ]
     if run.state == DONE:
         result, test = run.result, run.result["report"]["test"]
@@ -173,7 +216,7 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> HeadId | N
     with right:
         gates = movie.at(frame)
         notes = {head: f"gate {value:.2f}" for head, value in gates.items()}
-        captions = {bank: f"{n} open" for bank, n in movie.n_open(frame).items()}
+        captions = {bank: f"{n} stay" for bank, n in movie.n_kept(frame).items()}
         look = GridLook(shades=gates, notes=notes, captions=captions, ramp="gate")
         st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>')
         if run.ended:
@@ -207,12 +250,15 @@ def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[Hea
     with below:
         left, right = st.columns(2)
         with left.container(border=True, height="stretch"):
-            counts = movie.n_open(frame)
+            counts = movie.n_kept(frame)
             told = ", ".join(f"{n} {bank}" for bank, n in counts.items())
-            st.html(f'<h2 class="hl-card-title">Heads open at this step: {told}</h2>')
+            st.html(f'<h2 class="hl-card-title">Heads that would stay at this step: {told}</h2>')
             st.plotly_chart(bank_figure(movie, frame, theme()), config=CHART, key="banks-chart")
         with right.container(border=True, height="stretch"):
             show_metric(choice, run, points)
+        with st.container(border=True):
+            st.html(f'<h2 class="hl-card-title">{escape(outlay_title(points))}</h2>')
+            st.plotly_chart(outlay_figure(points, theme()), config=CHART, key="outlay-chart")
     if run.state == DONE:
         with state:
             show_end(choice, run, grid)
@@ -292,7 +338,7 @@ with one_sentence():
         shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
         form, watch = st.columns([1, 3.2])
         with form.container(border=True, height="stretch"):
-            show_form(choice, heads)
+            show_form(choice, heads, runs)
             show_earlier(runs)
         with watch:
             if shown is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from jobs.run import DONE, Run, duration
 from models.heads import HeadId
 from ui.charts import base_layout
 from ui.palette import GATE, SERIES, VARIABLES
@@ -18,26 +19,36 @@ PHASES = {
     "removed": "heads removed",
     "fine-tuning": "fine-tuning the smaller model",
 }
-OPEN = 0.5
-"""A gate above this is counted as open."""
+HALF = 0.5
+OUTLAYS = {"loss": "Loss", "penalty": "Penalty"}
 
 Point = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Movie:
-    """Every gate at every step at which it was told: `values[frame][head]`."""
+    """Every gate at every step at which it was told: `values[frame][head]`.
+
+    `kept` says in the same way whether the head would stay if this were the end, by the rule of its gates; `n_open` is
+    the expected number of open gates of each frame.
+    """
 
     heads: tuple[HeadId, ...]
     steps: tuple[int, ...]
     values: tuple[tuple[float, ...], ...]
+    kept: tuple[tuple[bool, ...], ...]
+    n_open: tuple[float, ...]
 
     @classmethod
     def of(cls, heads: Sequence[HeadId], points: Sequence[Point]) -> Movie:
         """The frames among the points of a run."""
         frames = [point for point in points if point.get("gates") is not None]
         return cls(
-            tuple(heads), tuple(point["step"] for point in frames), tuple(tuple(point["gates"]) for point in frames)
+            tuple(heads),
+            tuple(point["step"] for point in frames),
+            tuple(tuple(point["gates"]) for point in frames),
+            tuple(map(_kept, frames)),
+            tuple(point.get("n_open", sum(point["gates"])) for point in frames),
         )
 
     def at(self, frame: int) -> dict[HeadId, float]:
@@ -50,11 +61,11 @@ class Movie:
         banks = list(dict.fromkeys(head.bank for head in self.heads))
         return sorted(range(len(self.heads)), key=lambda place: (banks.index(self.heads[place].bank), -total[place]))
 
-    def n_open(self, frame: int) -> dict[str, int]:
-        """How many gates of each bank are open."""
+    def n_kept(self, frame: int) -> dict[str, int]:
+        """How many heads of each bank would stay."""
         counts: dict[str, int] = {}
-        for head, value in self.at(frame).items():
-            counts[head.bank] = counts.get(head.bank, 0) + (value > OPEN)
+        for head, kept in zip(self.heads, self.kept[frame], strict=True):
+            counts[head.bank] = counts.get(head.bank, 0) + kept
         return counts
 
 
@@ -96,9 +107,9 @@ def movie_figure(movie: Movie, total: int, now: int, theme: str) -> go.Figure:
 
 
 def bank_figure(movie: Movie, now: int, theme: str) -> go.Figure:
-    """How many heads of each bank are open, step after step."""
+    """How many heads of each bank would stay, step after step."""
     figure = go.Figure()
-    counts = [movie.n_open(frame) for frame in range(len(movie.steps))]
+    counts = [movie.n_kept(frame) for frame in range(len(movie.steps))]
     for number, bank in enumerate(dict.fromkeys(head.bank for head in movie.heads)):
         figure.add_scatter(
             x=list(movie.steps),
@@ -109,28 +120,77 @@ def bank_figure(movie: Movie, now: int, theme: str) -> go.Figure:
         )
     base_layout(figure, theme, 260)
     figure.update_layout(showlegend=True)
-    figure.update_yaxes(title="Heads open", rangemode="tozero")
+    figure.update_yaxes(title="Heads that would stay", rangemode="tozero")
     figure.update_xaxes(title="Training step", showgrid=False)
     _add_now(figure, movie.steps[now], theme)
     return figure
 
 
+def outlay_figure(points: Sequence[Point], theme: str) -> go.Figure:
+    """Loss and penalty over the steps of the gates, both in the unit of the loss; without a price, the loss alone."""
+    told = [point for point in points if point["phase"] == "gates" and point.get("loss") is not None]
+    figure = go.Figure()
+    for number, (name, title) in enumerate(OUTLAYS.items()):
+        if name == "loss" or any(point.get(name) for point in told):
+            figure.add_scatter(
+                x=[point["step"] for point in told],
+                y=[point.get(name) for point in told],
+                mode="lines",
+                name=title,
+                line={"color": SERIES[theme][number], "width": 3, "dash": ("solid", "dash")[number]},
+            )
+    base_layout(figure, theme, 220)
+    figure.update_layout(showlegend=True)
+    figure.update_yaxes(title="Mean a step", rangemode="tozero")
+    figure.update_xaxes(title="Training step", showgrid=False)
+    return figure
+
+
+def outlay_title(points: Sequence[Point]) -> str:
+    """How the loss went, and what is paid for open gates."""
+    told = [point for point in points if point["phase"] == "gates" and point.get("loss") is not None]
+    if not told:
+        return "Loss and penalty will show here in a moment"
+    first, last = told[0], told[-1]
+    paid = f", penalty {last['penalty']:.3g}" if last.get("penalty") else ""
+    return f"Loss of training: {first['loss']:.3g} to {last['loss']:.3g}{paid}"
+
+
+def time_asked(runs: Sequence[Run], steps: int, now: float) -> str:
+    """How long so many steps will take by the latest run that is done; empty where there is none."""
+    done = [run for run in runs if run.state == DONE and run.total]
+    if not done:
+        return ""
+    last = max(done, key=lambda run: run.finished or 0.0)
+    asked = last.spec["n_steps"] + last.spec["finetune"]
+    return f"About {duration(last.seconds(now) * steps / asked)}, by the latest run of this model. "
+
+
 def movie_title(movie: Movie, now: int) -> str:
     """Which bank closed most, from the numbers drawn."""
-    counts = movie.n_open(now)
+    counts = movie.n_kept(now)
     sizes = {bank: sum(head.bank == bank for head in movie.heads) for bank in counts}
     shares = {bank: counts[bank] / sizes[bank] for bank in counts}
     if len(shares) == 1:
         ((bank, n),) = counts.items()
-        return f"The gate movie: {n} of {sizes[bank]} {bank} gates are open"
+        return f"The gate movie: {n} of {sizes[bank]} {bank} heads would stay"
     low, high = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     if shares[low] == shares[high]:
-        return f"The gate movie: {sum(counts.values())} of {sum(sizes.values())} gates are open"
+        return f"The gate movie: {sum(counts.values())} of {sum(sizes.values())} heads would stay"
     return (
         f"The gate movie: most {low} gates closed, most {high} gates hold on"
-        if (shares[low] < OPEN < shares[high])
+        if (shares[low] < HALF < shares[high])
         else f"The gate movie: {low} gates close more than {high} gates"
     )
+
+
+def _kept(point: Point) -> tuple[bool, ...]:
+    """Which heads would stay; in runs that told only how many, those with the highest gates."""
+    if point.get("kept") is not None:
+        return tuple(map(bool, point["kept"]))
+    gates = point["gates"]
+    highest = sorted(range(len(gates)), key=lambda place: -gates[place])[: point["n_kept"]]
+    return tuple(place in highest for place in range(len(gates)))
 
 
 def _add_now(figure: go.Figure, step: int, theme: str) -> None:

@@ -30,9 +30,9 @@ class Record:
     """What is known after a step of a phase.
 
     `loss` and `penalty` are means since they were last told. `n_open` is the expected number of open gates among those
-    that are learned, `n_kept` how many heads would stay if this were the end; `gates` has one number for each learned
-    gate, `value` is the metric on development, at first with all heads, then with those that stay. What is not told is
-    None.
+    that are learned, `n_kept` how many heads would stay if this were the end, and `kept` which: 1 or 0 for each learned
+    gate. `gates` has one number for each learned gate, `value` is the metric on development, at first with all heads,
+    then with those that stay. What is not told is None.
     """
 
     phase: str
@@ -43,6 +43,7 @@ class Record:
     price: float | None = None
     n_open: float | None = None
     n_kept: int | None = None
+    kept: tuple[int, ...] | None = None
     gates: tuple[float, ...] | None = None
     value: float | None = None
 
@@ -58,8 +59,8 @@ class Record:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Record:
         """What `to_json` wrote."""
-        gates = record.get("gates")
-        return cls(**record | {"gates": None if gates is None else tuple(gates)})
+        lists = {name: tuple(record[name]) for name in ("gates", "kept") if record.get(name) is not None}
+        return cls(**record | lists)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +175,13 @@ class Learning:
                 )
             record = replace(record, loss=loss, penalty=penalty)
             self._told_at = record.step
+        kept = tuple(map(int, learner.kept().tolist()))
         return replace(
             record,
             price=float(learner.price),
             n_open=learner.n_open(),
-            n_kept=int(learner.kept().sum()),
+            n_kept=sum(kept),
+            kept=kept,
             gates=tuple(round(gate, DIGITS) for gate in learner.shown()),
         )
 
@@ -200,12 +203,10 @@ class Learning:
 
     def _removed(self) -> Record:
         """Heads gone for good; the smaller model has the value that was judged under the mask."""
-        total, kept = self.plan.training.steps, self.training.learner.kept()
-        gates = tuple(float(one) for one in kept.tolist())
-        n_kept = int(kept.sum())
-        return Record(
-            REMOVED, total, total, n_open=float(n_kept), n_kept=n_kept, gates=gates, value=self.history[-1].value
-        )
+        total, kept = self.plan.training.steps, tuple(map(int, self.training.learner.kept().tolist()))
+        gates, n_kept = tuple(map(float, kept)), sum(kept)
+        value = self.history[-1].value
+        return Record(REMOVED, total, total, n_open=float(n_kept), n_kept=n_kept, kept=kept, gates=gates, value=value)
 
     def _finetuned(self) -> Iterator[Record]:
         if self.finetuning is None:

@@ -213,6 +213,19 @@ def test_a_link_to_the_learn_page_says_which_gates(app: AppTest, gates: str, tol
     assert any(told in caption.value for caption in app.main.caption)
 
 
+def test_subset_gates_that_cannot_cool_well_are_told_before_they_start(app: AppTest) -> None:
+    app.run()
+    app.switch_page("pages/learn.py")
+    app.query_params["gates"] = "Subset"
+    app.run()
+    assert not app.warning
+    app.number_input(key="steps").set_value(20).run()
+    assert "20 steps have a temperature from 10 to 0.01" in app.warning[0].value
+    app.number_input(key="dsp-hot").set_value(1e-9).run()
+    assert "cold must be the lower temperature" in app.error[0].value
+    assert app.button(key="start-learning").disabled
+
+
 def test_pages_load_no_torch() -> None:
     """A server that loads torch starts seconds later and shares its interpreter with heavy work."""
     code = f"""

@@ -81,10 +81,10 @@ class GateMovie(Control):
         with stage.left:
             gates = movie.at(frame)
             look = GridLook(shades=gates, ramp="gate", size="mini")
-            opened = sum(movie.n_open(frame).values())
+            opened = sum(movie.n_kept(frame).values())
             st.html(
                 f'<div class="hl-beside"><div class="hl-big"><b>{opened} / {len(movie.heads)}</b>'
-                f"<span>gates more than half open, step {movie.steps[frame]}</span></div>"
+                f"<span>heads would stay, step {movie.steps[frame]}</span></div>"
                 f"<div>{look_html(grid, look, theme())}</div></div>"
             )
         return frame

@@ -82,8 +82,10 @@ def test_the_smaller_model_is_the_trained_one_without_the_heads_that_were_learne
         assert not torch.allclose(STORIES.losses(writer, batch), masked)
 
 
-@pytest.mark.parametrize("stop", [3, 7, 10])
-@pytest.mark.parametrize("key", ["l0", "dsp"])
+@pytest.mark.parametrize(
+    ("key", "stop"),
+    [(key, stop) for key in ("l0", "dsp") for stop in (3, 7, 10)] + [("layerwise", 3), ("dsp-ste", 3)],
+)
 def test_a_run_that_was_stopped_goes_on_bit_by_bit(
     key: str, stop: int, writer: HeadModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,8 +114,9 @@ def test_records_go_through_four_phases_and_tell_every_gate(writer: HeadModel) -
     gates = [record for record in records if record.phase == GATES]
     assert all(record.gates is not None and len(record.gates) == len(writer.grid) for record in gates)
     assert [record.step for record in gates if record.value is not None] == [3, 6]
-    assert all(round(gate, 3) == gate for record in gates for gate in record.gates or ())
+    assert all(sum(record.kept or ()) == record.n_kept for record in gates)
     assert records[-1].phase == FINETUNING
+    assert all(round(gate, 3) == gate for record in gates for gate in record.gates or ())
     assert [Record.from_json(record.to_json()) for record in records] == records
 
 
