@@ -1,7 +1,8 @@
 """python -m jobs.worker desk | bench: a process that owns models and runs what is asked for.
 
 The desk answers questions and short runs, a question even between two steps of a short run; benches do the long runs.
-A worker that had nothing to do for a while ends; the next question starts another.
+A worker that had nothing to do for a while ends; the next question starts another. One whose importance methods were
+changed on the disk starts itself anew before it takes up the next run.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import argparse
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jobs.execute import execute
+from jobs.kinds.methods import is_outdated
 from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
 from jobs.run import QUESTION, SERVED, Run
@@ -41,9 +44,11 @@ class Worker:
         self.identity = Identity.own()
 
     def work(self) -> None:
-        """Runs what there is to run; returns when idle for long."""
+        """Runs what there is to run; returns when idle for long, or when its code is older than that on the disk."""
         busy, recovered = time.monotonic(), -SECONDS_BETWEEN_RECOVERIES
         while time.monotonic() - busy < self.seconds_idle:
+            if is_outdated():
+                return
             if time.monotonic() - recovered > SECONDS_BETWEEN_RECOVERIES:
                 with self._trying():
                     self.store.recover()
@@ -65,8 +70,8 @@ class Worker:
         return True
 
     def _answer(self) -> None:
-        """Answers the questions that came while a run was under way."""
-        while (question := self._claimed((QUESTION,))) is not None:
+        """Answers the questions that came while a run was under way; with old code they wait for the run to end."""
+        while not is_outdated() and (question := self._claimed((QUESTION,))) is not None:
             execute(self.store, question, self.models)
 
     def _claimed(self, lanes: Sequence[str]) -> Run | None:
@@ -97,6 +102,8 @@ def main() -> None:
             os.nice(19)  # a person who waits goes first
     _settle_torch()
     Worker(Store(arguments.folder), arguments.role).work()
+    if is_outdated():
+        os.execv(sys.executable, [sys.executable, "-m", "jobs.worker", arguments.role, str(arguments.folder)])
 
 
 def _settle_torch() -> None:
