@@ -35,6 +35,17 @@ looks of one example count once, corrected after Holm for all heads and cases of
 {percent(RATE)}: by luck at most that share of models has any head of a given role. The thresholds below are
 defaults: the page Roles and `cli.py roles --option` take others.
 
+For a look $i$ of a head with attention $a_{{ij}}$ let $T_i$ be what the role asks for: the token at an
+offset, the related word, the first token and so on. Over the $n$ looks that count, the score of a head is
+
+$$s = \\frac{{1}}{{n}} \\sum_i \\left[ \\arg\\max_j a_{{ij}} \\in T_i \\right]
+\\qquad
+b = \\max \\left( \\frac{{1}}{{n}} \\sum_i \\frac{{\\lvert T_i \\rvert}}{{K_i}},\\;
+\\max_\\delta \\frac{{1}}{{n}} \\sum_i \\left[ i + \\delta \\in T_i \\right] \\right)$$
+
+with the baseline $b$ of even attention over the $K_i$ tokens that can be seen, and of the best fixed offset
+$\\delta$ where both apply. For the broad role the score is the entropy of $a_i$ over $\\log K_i$ instead.
+
 **Baselines.** Even attention looks at everything alike; between words it favours the word of most pieces, and is
 computed so. A fixed offset is the one that is right most often on the first half. The baseline is the better of the two
 where both apply.
