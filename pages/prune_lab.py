@@ -212,7 +212,7 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
 
 choice = begin_page(
     "Prune Lab",
-    "Switch attention heads off and watch what the model loses. Click a head, drag a box, or use arrow keys and Space.",
+    "Switch attention heads off and watch what the model loses. Click a head, drag a box, or use the arrows and Space.",
 )
 show_tour(PRUNE_LAB)
 with one_sentence():

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
 WIDTH, HEIGHT = 1440, 900
 PATIENCE = 240_000  # milliseconds, for a busy machine
 MEASURED = re.compile(r"accuracy\s*\d")
+DOCUMENT = Path(__file__).parents[1] / "docs" / "first-five-minutes.md"
+MEASURING = ("walk-4-remove", "walk-5-remove-another", "walk-6-remove-many")
+"""Steps whose accuracy the document states."""
+
 PALE, DARK = "encoder.5.2", "encoder.0.2"
 
 
@@ -22,8 +27,23 @@ def walk(browser: Browser, address: str) -> Iterator[tuple[str, float, Page]]:
     began = time.monotonic()
     for name, step in STEPS.items():
         step(page, address)
+        if name in MEASURING:
+            check_told(name, page.locator(".hl-numbers").first.inner_text())
         yield name, time.monotonic() - began, page
     context.close()
+
+
+def check_told(name: str, numbers: str) -> None:
+    """A ValueError if the part of the document that has this picture states another accuracy than the page shows."""
+    (shown,) = re.findall(r"accuracy\s*(\d+\.\d)", numbers, re.IGNORECASE)
+    if f"{shown} %" not in part_of(name):
+        raise ValueError(f"{DOCUMENT.name} does not state the {shown} % that {name} shows; write it there")
+
+
+def part_of(name: str) -> str:
+    """What the document says above a picture, from the heading on."""
+    before = DOCUMENT.read_text(encoding="utf-8").partition(f"images/{name}.png")[0]
+    return before.rpartition("\n## ")[2]
 
 
 def _arrive(page: Page, address: str) -> None:

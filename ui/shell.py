@@ -13,9 +13,11 @@ from jobs.workers import tend
 from ui.access import show_visitor, visitor
 from ui.asking import store
 from ui.choice import Choice
+from ui.glossary import explained
 from ui.palette import css_variables
 from ui.sentence import REFUSED, one_sentence
-from ui.site_map import RUNS, SITE_MAP
+from ui.site_map import MODEL, RUNS, SITE_MAP
+from ui.tour import FIRST_STOP as TOUR
 
 STYLESHEET = Path(__file__).with_name("style.css")
 
@@ -42,11 +44,13 @@ def begin_page(title: str, lede: str) -> Choice:
             st.html(f'<div class="hl-group">{group}</div>')
             for page in pages:
                 st.page_link(page.file, label=page.title, icon=page.icon, query_params=choice.link, width="stretch")
+            if MODEL in pages:
+                st.page_link(MODEL.file, label="Tour", icon=":material/explore:", query_params=TOUR, width="stretch")
         with st.container(border=True, key="current-model"):
             st.html(f'<div class="hl-group">Model</div><div class="hl-current">{escape(choice.model)}</div>')
         _running()
         show_visitor()
-    st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{escape(lede)}</p>')
+    st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{explained(lede, "lede")}</p>')
     if refused:
         st.error(refused)
     return choice

@@ -7,6 +7,8 @@ from html import escape
 
 import streamlit as st
 
+from jobs.kinds.live import LiveQuestion
+from ui.asking import ask
 from ui.choice import Choice
 from ui.site_map import LESSONS, MODEL, PRUNE_LAB, PageEntry
 
@@ -14,6 +16,9 @@ SEEN = "headlight-tour"
 """The cookie, and the mark in the session, of a browser that has seen or closed the tour."""
 
 PARAMETER = "tour"
+FIRST_STOP = {PARAMETER: "1"}
+"""The parameters of a link that begins the tour again."""
+
 MODEL_OF_THE_TOUR = "looker"
 _REMEMBERED = """export default function () {
   document.cookie = "headlight-tour=seen; max-age=31536000; path=/; samesite=lax";
@@ -69,7 +74,14 @@ def show_tour(page: PageEntry) -> None:
     if number > 1 or st.session_state.get(SEEN):
         _remember(key="tour-memory")
     if number and STOPS[number - 1].page is page:
+        _ask_ahead(number)
         _show(number)
+
+
+def _ask_ahead(number: int) -> None:
+    """Asks for the first numbers of the Prune Lab one stop before they are looked at."""
+    if number < len(STOPS) and STOPS[number].page is PRUNE_LAB:
+        ask(LiveQuestion(MODEL_OF_THE_TOUR))
 
 
 def is_first_visit() -> bool:
