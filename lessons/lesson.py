@@ -23,7 +23,8 @@ class Step:
     """One screen: a sentence, a short text, a live control, a question, and what to notice once it is asked for.
 
     `control` is the key of a control of the interface and `settings` are its options. What is found here is measured
-    by the control while the class looks on; no text of a lesson states a number of ours.
+    by the control while the class looks on; no text of a lesson states a number of ours. `claim` is what the control
+    decides by that number: it holds here, or it does not.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Step:
     notice: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     paper: PaperFigure | None = None
+    claim: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Lesson:
     model: ClassVar[str]
     promise: ClassVar[str]
     minutes: ClassVar[int]
+    reproduced: ClassVar[str]
+    """The document in which the paper's claims are measured with more care."""
+
     steps: ClassVar[tuple[Step, ...]]
 
 

@@ -16,6 +16,7 @@ class SixteenHeads(Lesson):
     model = "looker"
     promise = "Switch heads off without any training, and see how many a model can spare."
     minutes = 15
+    reproduced = "docs/reproductions/sixteen-heads.md"
     steps = (
         Step(
             "A model looks with many heads at once",
@@ -28,14 +29,14 @@ class SixteenHeads(Lesson):
             {"method": ""},
         ),
         Step(
-            "Take one head away: mostly nothing happens",
+            "Take one head away: does anything happen?",
             "Switch off a single head, note the number, and switch it on again. Try five of them. The number on the "
             "left is measured anew for every mask, on development examples.\n\n"
             "A change counts only if it is larger than chance. That is what the p-value says.",
             "clicking",
             "Can you find one head that the model cannot do without?",
-            "Most single heads change the number by less than chance does. Some may even improve it when they go. So "
-            "one head at a time is the wrong unit: what matters is what the others can take over.",
+            "Count how many of your heads changed the number by more than chance does. Where it is few, one head at a "
+            "time is the wrong unit: what matters is what the others can take over.",
             {"method": ""},
             PaperFigure(
                 "in the encoder of a translation model, only 8 of 96 heads change BLEU significantly when they are "
@@ -43,6 +44,7 @@ class SixteenHeads(Lesson):
                 "section 3.2, table 1",
                 second_hand=True,
             ),
+            "this head alone can go without a significant loss",
         ),
         Step(
             "A layer can often live on one head",
@@ -59,6 +61,7 @@ class SixteenHeads(Lesson):
                 "section 3.3, table 3",
                 second_hand=True,
             ),
+            "no layer gets significantly worse when it keeps only its best head",
         ),
         Step(
             "One look at the gradient scores every head",
@@ -78,14 +81,15 @@ class SixteenHeads(Lesson):
             "Look for the knee, where quality begins to fall.",
             "curve",
             "How many heads can go before you would notice?",
-            "The curve stays flat and then falls. Random orders fall earlier. The gap between line and band is what "
-            "the scores are worth.",
-            {},
+            "Where the curve stays flat, heads are spare. Where it lies above the grey band, the scores know more than "
+            "chance: the gap between line and band is what they are worth.",
+            {"spared": 0.2},
             PaperFigure(
                 "about 40 % of BERT's heads, and about 20 % of a translation model's, go with no noticeable loss",
                 "section 4.2, figure 3",
                 second_hand=True,
             ),
+            "at least a fifth of the heads goes before the model is significantly worse",
         ),
         Step(
             "Turn the order round, and the model breaks early",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from lessons.lesson import Lesson, PaperFigure, Step, register
 
+JUDGED = 60
+"""Examples that judge the trained model: enough for a first answer in class, in seconds."""
+
+GATES = {"gates": "l0", "scheme": {"penalty": 0.02}, "banks": "encoder", "n_steps": 60, "every": 30, "n": JUDGED}
+
 
 @register
 class SpecialisedHeads(Lesson):
@@ -16,6 +21,7 @@ class SpecialisedHeads(Lesson):
     model = "translator"
     promise = "Find out what heads are for, and which of them training keeps when every head has a price."
     minutes = 20
+    reproduced = "docs/reproductions/specialised-heads.md"
     steps = (
         Step(
             "Which heads does a translation rest on?",
@@ -42,6 +48,7 @@ class SpecialisedHeads(Lesson):
                 "the most important and confident heads have consistent roles, often ones that a linguist can name",
                 "abstract",
             ),
+            "some heads pass the test of a role",
         ),
         Step(
             "A head that follows grammar beats every fixed distance",
@@ -61,21 +68,24 @@ class SpecialisedHeads(Lesson):
             "Confident heads get more relevance anyway. The last column holds confidence fixed and asks what is left "
             "of the link. It is often less than the bars suggest.",
             {"bank": "encoder"},
+            PaperFigure("the heads that do the heavy lifting are those with a role", "title and abstract"),
+            "heads with a role have more than their share of the relevance",
         ),
         Step(
             "Give every head a gate, and every open gate a price",
             "Each encoder head gets a gate. Training may close it. An L0 penalty makes every open gate cost something, "
             "so a head stays only if it earns its price. BLEU tells what the translations are worth then.\n\n"
-            "This is a real training, of a few minutes. It goes on if you turn the page.",
+            "This is a real training, a short one. It goes on if you turn the page.",
             "gates",
             "Which heads close first?",
             "Some gates close at once, some waver, some never move. In the paper the model trains until it has "
             "settled; here it is a short course, so expect a larger loss.",
-            {"gates": "l0", "scheme": {"penalty": 0.02}, "banks": "encoder", "n_steps": 60},
+            {**GATES, "share": 0.5, "cost": 1.0},
             PaperFigure(
                 "38 of 48 encoder heads pruned, for a loss of only 0.15 BLEU, English to Russian",
                 "abstract",
             ),
+            "most of the encoder heads go for less than one BLEU",
         ),
         Step(
             "Are the specialists the last to go?",
@@ -87,6 +97,7 @@ class SpecialisedHeads(Lesson):
             "left with that at the right.",
             {},
             PaperFigure("specialised heads are the last to be pruned", "abstract"),
+            "heads with a role are a larger share of the last heads than of all",
         ),
         Step(
             "Your turn: find the head that looks one token back",

@@ -19,6 +19,7 @@ class SubsetPruning(Lesson):
     model = "reader"
     promise = "Say how many heads may stay, and let training find which."
     minutes = 12
+    reproduced = "docs/reproductions/subset-pruning.md"
     steps = (
         Step(
             "Forty-eight heads, and room for half of them",
@@ -53,10 +54,10 @@ class SubsetPruning(Lesson):
             "24.",
             GATES,
             PaperFigure(
-                "a hard limit, set by the user, on the number of heads that stay; comparable or better than earlier "
-                "methods on inference and translation. Its tables could not be checked, so no number is quoted",
+                "precise control of how many heads stay, where a price for open gates needs trial and error",
                 "abstract",
             ),
+            "exactly as many heads stay as were asked for",
         ),
         Step(
             "Exactly K, whatever K is",
@@ -64,13 +65,15 @@ class SubsetPruning(Lesson):
             "model do not move. So line and crosses differ only in which heads they keep.",
             "subset",
             "Where does learning pay most: with many heads left, or with few?",
-            "With many heads left, any sensible choice is fine. With half of them, it pays to choose them together. "
-            "For very few, so short a training may not find them: the number tells.",
+            "The line below the paper's says whether the choice by training is as good, at the number you picked. Try "
+            "all four. It may hold for some and not for others: so short a training need not find the best team.",
             {"counts": (12, 18, 24, 36), "start": KEEP, "n_steps": 60},
             PaperFigure(
-                "precise control of how many heads stay, where a price for open gates needs trial and error",
+                "comparable or better than earlier methods on inference and translation. Its tables could not be "
+                "checked, so no number is quoted",
                 "abstract",
             ),
+            "heads that training chose do at least as well as those of the highest rank, at this number",
         ),
         Step(
             "The same, hard from the first step",

@@ -27,6 +27,8 @@ from ui.sentence import by_click, told
 
 Point = Mapping[str, Any]
 BIG_TICK, BIG_TITLE, BIG_LINE = 18, 20, 5
+SIGNIFICANT = 0.01
+"""A change counts below this p-value, as everywhere."""
 
 
 def grid_of(choice: Choice) -> HeadGrid | None:
@@ -136,6 +138,12 @@ def lost(point: Point, full: Point) -> float:
     """How much worse than the full model, whichever way the metric goes."""
     difference = float(full["value"] - point["value"])
     return difference if full["higher_is_better"] else -difference
+
+
+def significantly_worse(change: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Whether a paired comparison of a run says that its metric fell, and that chance does not explain it."""
+    fell = change["difference"] < 0 if result["higher_is_better"] else change["difference"] > 0
+    return bool(fell and change["p_value"] < SIGNIFICANT)
 
 
 def title_html(title: str, source: str) -> str:

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from lessons.lesson import PaperFigure, lessons
+from lessons.lesson import PaperFigure, Step, lessons
 from ui.choice import Choice
 from ui.glossary import glossary_html, paragraphs
-from ui.lesson_controls.control import Stage, control_with
+from ui.lesson_controls.control import NOTHING, Found, Stage, control_with
 from ui.lesson_link import Place
 from ui.shell import one_sentence
 
 _HERE = Path(__file__)
 NOTICE = "notice"
+DENIED = "The paper's models are larger and learned for longer; on this small one the number says otherwise."
 _arrows = st.components.v2.component("lesson_arrows", js=_HERE.with_name("lesson_arrows.js").read_text("utf-8"))
 
 
@@ -82,25 +83,36 @@ def show_step(place: Place, choice: Choice) -> None:
     left, right = st.columns([1, 1.35], gap="large")
     left.html(f'<div class="hl-text">{paragraphs(step.text, "text")}</div>')
     widgets, below = left.container(), left.container(key=f"lesson-here-{place.step}")
-    found = ""
+    found = NOTHING
     with right, one_sentence():
         stage = Stage(place.lesson, place.step, choice, widgets, right, place.big)
         found = control_with(step.control, step.settings).show(stage)
-    below.html(_beside(step.paper, found))
+    below.html(beside(step, found, place.found.reproduced))
     with st.container(border=True, key="lesson-question"):
         _show_question(step.question, step.notice)
     _show_ways(place)
     _arrows(key="lesson-arrows")
 
 
-def _beside(paper: PaperFigure | None, found: str) -> str:
-    """The paper's own figure and ours."""
-    here = f"<p><b>Here:</b> {escape(found or 'measuring …')}</p>"
-    if paper is None:
-        return f'<div class="hl-here">{here}</div>'
+def beside(step: Step, found: Found, reproduced: str) -> str:
+    """The paper's own figure, ours, and whether what is claimed holds by ours."""
+    parts = [_paper_html(step.paper)] if step.paper is not None else []
+    parts.append(f"<p><b>Here:</b> {escape(found.text or 'measuring …')}</p>")
+    if step.claim and found.holds is not None:
+        parts.append(_judged_html(step.claim, found.holds, reproduced))
+    return f'<div class="hl-here">{"".join(parts)}</div>'
+
+
+def _paper_html(paper: PaperFigure) -> str:
     hand = ", from a transcription" if paper.second_hand else ""
-    told = f"<p><b>The paper:</b> {escape(paper.text)} <small>({escape(paper.where + hand)})</small></p>"
-    return f'<div class="hl-here">{told}{here}</div>'
+    return f"<p><b>The paper:</b> {escape(paper.text)} <small>({escape(paper.where + hand)})</small></p>"
+
+
+def _judged_html(claim: str, holds: bool, reproduced: str) -> str:
+    """Where the specimen denies a claim, that is part of the lesson."""
+    mark, said, why = ("holds", "Holds here", "") if holds else ("denied", "Does not hold here", f" {DENIED}")
+    more = f"<small>Measured with more care: {escape(reproduced)}</small>"
+    return f'<p><span class="hl-{mark}">{said}:</span> {escape(claim)}.{escape(why)} {more}</p>'
 
 
 def _show_question(question: str, notice: str) -> None:

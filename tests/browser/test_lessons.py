@@ -12,13 +12,16 @@ from jobs.run import DONE, WAITING
 from jobs.store import Store
 from lessons.lesson import Step, lesson_of, lessons
 from tools.app_server import AppServer
+from ui.role_facts import RoleFacts
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 PATIENT = 300_000
 MEASURED = re.compile(r"Here:(?!\s*measuring)")
-TRAINED = {"gates"}
-"""Controls that show a training while it goes on; the page can be turned before it ends."""
+TRAINED = "gates"
+"""The control that shows a training while it goes on; the page can be turned before it ends."""
+
+JUDGED = re.compile("(Holds|Does not hold) here:")
 
 
 @pytest.fixture(autouse=True)
@@ -35,12 +38,14 @@ def here(page: Page, step: int) -> Locator:
     return page.locator(f".st-key-lesson-here-{step} .hl-here").first
 
 
-def shows_its_number(page: Page, number: int, step: Step) -> None:
-    """The control has measured something, or its training is on its way."""
-    if step.control in TRAINED:
+def shows_its_number(page: Page, number: int, step: Step, whole: bool) -> None:
+    """The control has measured something; a training that need not be `whole` is on its way at least."""
+    if step.control == TRAINED and not whole:
         expect(page.get_by_text(re.compile("The gate movie|The first gates")).first).to_be_visible(timeout=PATIENT)
     else:
         expect(here(page, number)).to_contain_text(MEASURED, timeout=PATIENT)
+        if step.claim and step.control != "clicking":
+            expect(here(page, number)).to_contain_text(JUDGED, timeout=PATIENT)
     expect(page.locator('[data-testid="stException"], [data-testid="stAlert"]')).to_have_count(0)
 
 
@@ -57,29 +62,83 @@ def test_a_lesson_runs_from_start_to_end(page: Page, server: AppServer, key: str
     for number, step in enumerate(lesson.steps, 1):
         expect(page.get_by_role("heading", level=1)).to_have_text(step.title)
         expect(page.locator(".hl-pills")).to_have_attribute("aria-label", f"step {number} of {len(lesson.steps)}")
-        shows_its_number(page, number, step)
+        first = TRAINED not in [before.control for before in lesson.steps[: number - 1]]
+        shows_its_number(page, number, step, whole=first)
         if step.paper is not None:
             expect(here(page, number)).to_contain_text(step.paper.text)
         if number < len(lesson.steps):
             page.locator(f".st-key-lesson-next-{number} button").click()
     expect(page).to_have_url(re.compile(f"lesson={key}&step={len(lesson.steps)}&model={lesson.model}"))
+    ANSWERS.get(key, lambda *_: None)(page, server)
+
+
+def verdict(page: Page) -> Locator:
+    return page.locator(".hl-verdict-line").first
+
+
+def cell(page: Page, head: str) -> Locator:
+    return page.locator(f'[role=gridcell][aria-label^="{head}"]').first
+
+
+def finds_the_positional_head(page: Page, server: AppServer) -> None:
+    """Lesson 2: a head without the role, then one with it."""
+    (run,) = (run for run in Store(server.home).runs((DONE,), kind="roles") if run.model == "translator")
+    facts = RoleFacts.from_json(run.result)
+    has = [head for head in facts.heads if "positional" in facts.held(head)]
+    expect(verdict(page)).to_contain_text("Pick a head in the grid")
+    cell(page, str(next(head for head in facts.heads if head not in has))).click()
+    expect(verdict(page)).to_contain_text("Look on")
+    cell(page, str(has[0])).click()
+    expect(verdict(page)).to_contain_text("Found: ")
+
+
+def finds_the_fullest_layer(page: Page, server: AppServer) -> None:
+    """Lesson 3: one head of every layer, until it is found."""
+    del server
+    labels = [str(one.get_attribute("aria-label")) for one in page.locator("[role=gridcell]").all()]
+    firsts = [label.split(",")[0] for label in labels if label.split(",")[0].endswith(".0")]
+    for layer, head in enumerate(firsts):
+        cell(page, head).click()
+        expect(verdict(page)).to_contain_text(re.compile(f"layer {layer} kept", re.IGNORECASE))
+        if "Found: " in verdict(page).inner_text():
+            return
+    raise AssertionError("no layer was the fullest")
+
+
+def finds_the_shared_key(page: Page, server: AppServer) -> None:
+    """Lesson 5: every layer, until it is found."""
+    del server
+    for layer in range(6):
+        page.locator(".st-key-lesson-admixture_of_keys-7-answer button", has_text=str(layer)).first.click()
+        expect(verdict(page)).to_contain_text(re.compile(f"in encoder.{layer} ", re.IGNORECASE))
+        if "Found: " in verdict(page).inner_text():
+            return
+    raise AssertionError("in no layer most heads agreed")
+
+
+ANSWERS = {
+    "specialised_heads": finds_the_positional_head,
+    "layer_wise": finds_the_fullest_layer,
+    "admixture_of_keys": finds_the_shared_key,
+}
+"""The last questions that no test of their own answers."""
 
 
 def test_the_pair_that_costs_most_is_found_by_clicking(page: Page, server: AppServer) -> None:
     open_step(page, server, "sixteen_heads", 7)
-    verdict = page.locator(".hl-verdict-line").first
-    expect(verdict).to_contain_text("0 heads off; switch off exactly 2")
+    said_so = verdict(page)
+    expect(said_so).to_contain_text("0 heads off; switch off exactly 2")
     cells = page.locator(".hl-editing [role=gridcell]")
     expect(cells.first).to_have_attribute("aria-label", re.compile("of the most important head"))
     cells.last.click()
-    expect(verdict).to_contain_text("1 head off")
+    expect(said_so).to_contain_text("1 head off")
     cells.last.click()
     labels = [str(cell.get_attribute("aria-label")) for cell in cells.all()]
     darkest = sorted(range(len(labels)), key=lambda at: -int(re.search(r"(\d+) %", labels[at])[1]))
     for at in darkest[:2]:
         cells.nth(at).click()
-    expect(verdict).to_contain_text("Found: this pair costs", timeout=PATIENT)
-    assert "hl-good" in str(verdict.get_attribute("class"))
+    expect(said_so).to_contain_text("Found: this pair costs", timeout=PATIENT)
+    assert "hl-good" in str(said_so.get_attribute("class"))
 
 
 def test_a_disagreement_of_training_and_rank_is_found_by_clicking(page: Page, server: AppServer) -> None:
@@ -97,10 +156,10 @@ def test_a_disagreement_of_training_and_rank_is_found_by_clicking(page: Page, se
     ranks = {label.split(",")[0]: int(re.search(r"rank (\d+)", label)[1]) for label in labels}
     same = next(head for head, rank in ranks.items() if (rank <= 24) == (head not in gone))
     differs = next(head for head, rank in ranks.items() if (rank <= 24) != (head not in gone))
-    verdict = page.locator(".hl-verdict-line").first
+    said_so = verdict(page)
     for head, said in ((same, "Look on"), (differs, "Found: ")):
         page.locator(f'[role=gridcell][aria-label^="{head},"]').first.click()
-        expect(verdict).to_contain_text(said)
+        expect(said_so).to_contain_text(said)
 
 
 def test_a_step_is_a_link_with_its_mask_slider_and_what_to_notice(

@@ -9,7 +9,7 @@ import streamlit as st
 
 from models.heads import HeadGrid, HeadId
 from ui.head_grid import GridLook, MaskEdit, edit_mask, legend_html
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import change_of, grid_of, heads_text, live, number_html, scores_of, title_html
 from ui.mask_link import mask_in_link, put_mask
 from ui.metric_text import metric_text
@@ -25,17 +25,19 @@ class Clicking(Control):
 
     key = "clicking"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """The grid at the right, the number at the left."""
         grid = grid_of(stage.choice)
         if grid is None:
-            return ""
+            return NOTHING
         with stage.right.container(border=True):
             title = st.empty()
             mask = clicked(stage, grid, self.method)
         point, full = measured_beside(stage, grid, mask)
         title.html(title_html(told(mask, point, full), source(point)))
-        return told(mask, point, full) if full else ""
+        if full is None:
+            return NOTHING
+        return Found(told(mask, point, full), alone_spared(mask, point, full))
 
 
 def clicked(stage: Stage, grid: HeadGrid, method: str) -> frozenset[HeadId]:
@@ -78,6 +80,13 @@ def told(mask: frozenset[HeadId], point: dict[str, Any] | None, full: dict[str, 
         return f"All heads on: {point['metric']} {value}"
     change = change_of(point, full)
     return f"{heads_text(len(mask)).capitalize()} off: {point['metric']} {value}" + (f" ({change})" if change else "")
+
+
+def alone_spared(mask: frozenset[HeadId], point: dict[str, Any] | None, full: dict[str, Any] | None) -> bool | None:
+    """Whether the only head that is off can go without a significant loss; None for any other mask."""
+    if len(mask) != 1 or point is None or full is None or point["n"] < full["n"]:
+        return None
+    return not point["worse"]
 
 
 def source(point: dict[str, Any] | None) -> str:

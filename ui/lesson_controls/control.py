@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from jobs.kind import Kind
 from models.registry import Registry
 from ui.choice import Choice
 
@@ -53,14 +54,31 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a control found here, in one sentence, and whether what the step claims holds; None if that is not known."""
+
+    text: str
+    holds: bool | None = None
+
+
+NOTHING = Found("")
+"""As long as nothing was measured."""
+
+
+@dataclass(frozen=True)
 class Control(ABC):
     """A frozen dataclass whose fields are the settings of a step."""
 
     key: ClassVar[str]
 
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """The trainings that the step starts when it is opened; what is only measured is not among them."""
+        del choice
+        return []
+
     @abstractmethod
-    def show(self, stage: Stage) -> str:
-        """Draws itself; gives in one sentence what was found here, or nothing while that is not known."""
+    def show(self, stage: Stage) -> Found:
+        """Draws itself; gives what was found here, or NOTHING while that is not known."""
 
 
 _CONTROLS = Registry[Control]("control", "ui.lesson_controls")

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from ui.lesson_controls.clicking import clicked, measured_beside, source, told
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import change_of, grid_of, heads_text, lost, title_html, verdict_html
 from ui.metric_text import change_text
 
@@ -25,21 +25,21 @@ class CostlyPair(Control):
 
     key = "costly_pair"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """The grid at the right; the number and the verdict at the left."""
         grid = grid_of(stage.choice)
         if grid is None:
-            return ""
+            return NOTHING
         with stage.right.container(border=True):
             title = st.empty()
             mask = clicked(stage, grid, self.method)
         point, full = measured_beside(stage, grid, mask)
         title.html(title_html(told(mask, point, full), source(point)))
         if point is None or full is None:
-            return ""
+            return NOTHING
         found, text = self.verdict(len(mask), point, full)
         stage.left.html(verdict_html(found, text))
-        return told(mask, point, full)
+        return Found(told(mask, point, full))
 
     def verdict(self, n_off: int, point: dict[str, Any], full: dict[str, Any]) -> tuple[bool, str]:
         """Whether the pair was found, and what to say."""

@@ -13,7 +13,7 @@ from models.heads import HeadGrid, HeadId
 from ui.asking import store
 from ui.curves import Chart, Curve, pruning_chart
 from ui.head_grid import GridLook, look_html
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import (
     change_of,
     followed,
@@ -37,22 +37,26 @@ NAMES = {"score": "least important first", REVERSE: "most important first"}
 @register
 @dataclass(frozen=True)
 class PruningCurve(Control):
-    """A sweep of ten steps by a score, or by the same in reverse; `start` is where the slider stands at first."""
+    """A sweep of ten steps by a score, or by the same in reverse; `start` is where the slider stands at first.
+
+    What is claimed is that the share `spared` of the heads can go.
+    """
 
     strategy: str = "score"
     method: str = "gradient"
     banks: str = ""
     start: int = -1
+    spared: float = 0.2
 
     key = "curve"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """The curve at the right; slider, number and grid at the left."""
         grid = grid_of(stage.choice)
         with stage.left:
             scores = scores_of(stage.choice, self.method) if grid is not None else {}
         if grid is None or not scores:
-            return ""
+            return NOTHING
         own = {head: score for head, score in scores.items() if not self.banks or head.bank == self.banks}
         usual = self.start if self.start >= 0 else len(own) // (12 if self.strategy == REVERSE else 4)
         k = stage.slider("Heads removed", "k", 0, len(own), usual)
@@ -64,7 +68,15 @@ class PruningCurve(Control):
         )  # fmt: skip
         with stage.right.container(border=True):
             run = followed(kind, lambda one: self._draw(stage, one, here))
-        return "" if run is None else self._told(run.result, len(own), change_of(point, full), k)
+        if run is None:
+            return NOTHING
+        return Found(self._told(run.result, len(own), change_of(point, full), k), self.holds(run.result, len(own)))
+
+    def holds(self, result: dict[str, Any], n_heads: int) -> bool | None:
+        """Whether at least the share `spared` of the heads goes before a point is significantly worse."""
+        if self.strategy == REVERSE:
+            return None
+        return _spared(result) >= self.spared * n_heads
 
     def _mask(self, grid: HeadGrid, scores: dict[HeadId, float], k: int) -> frozenset[HeadId]:
         if self.strategy == REVERSE:
@@ -99,11 +111,18 @@ class PruningCurve(Control):
         at_slider = f" At your slider, {heads_text(k)} gone: {change}." if change and k else ""
         if worse is None:
             return f"no point of the curve is significantly worse.{at_slider}"
-        fine = max((one["removed"] for one in result["points"] if one["removed"] < worse["removed"]), default=0)
+        fine = _spared(result)
         return (
             f"{fine} of {n_heads} heads ({share_text(fine / n_heads)}) go before a point of the curve is significantly "
             f"worse.{at_slider}"
         )
+
+
+def _spared(result: dict[str, Any]) -> int:
+    """How many heads are gone at the last point before the first that is significantly worse."""
+    worse = result["first_worse"]
+    gone = [one["removed"] for one in result["points"] if worse is None or one["removed"] < worse["removed"]]
+    return int(max(gone, default=0))
 
 
 def _finding(order: list[dict[str, Any]], named: str) -> tuple[str, str]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from jobs.kind import Kind
 from models.heads import HeadId
 from ui.asking import answered
-from ui.choice import head_in_link
+from ui.choice import Choice, head_in_link
 from ui.head_grid import GridLook, select_head
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.gates import kept_by
 from ui.lesson_controls.subset import subset_run
 from ui.lesson_parts import grid_of, scores_of, title_html, verdict_html
@@ -28,13 +29,17 @@ class Disagreement(Control):
 
     key = "disagreement"
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """The one."""
+        return [subset_run(choice, self.keep, self.n_steps)]
+
+    def show(self, stage: Stage) -> Found:
         """What training kept, at the right; the verdict at the left."""
         grid = grid_of(stage.choice)
         scores = scores_of(stage.choice, self.method) if grid is not None else {}
         run = answered(subset_run(stage.choice, self.keep, self.n_steps)) if scores else None
         if grid is None or run is None:
-            return ""
+            return NOTHING
         learned, ranked = kept_by(run), frozenset(grid) - least_important(grid, scores, len(grid) - self.keep)
         ranks = {head: place for place, head in enumerate(sorted(scores, key=lambda one: -scores[one]), 1)}
         look = GridLook(
@@ -52,7 +57,7 @@ class Disagreement(Control):
             found, text = verdict(selected, learned, ranked, ranks[selected])
             stage.left.html(verdict_html(found, text))
         shared = len(learned & ranked)
-        return f"training and rank agree on {shared} of {self.keep} heads."
+        return Found(f"training and rank agree on {shared} of {self.keep} heads.")
 
 
 def verdict(head: HeadId, learned: frozenset[HeadId], ranked: frozenset[HeadId], rank: int) -> tuple[bool, str]:

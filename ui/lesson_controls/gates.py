@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
 
+from jobs.kind import Kind
 from jobs.kinds.learn import LearnRun
 from jobs.run import Run
 from models.heads import HeadGrid, HeadId
-from ui.asking import store
+from ui.asking import known, store
 from ui.choice import Choice
 from ui.head_grid import GridLook, look_html
 from ui.learn_view import PHASES, Movie, movie_figure, movie_title
-from ui.lesson_controls.control import Control, Stage, register
-from ui.lesson_parts import followed, grid_of, show_chart, title_html
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
+from ui.lesson_parts import followed, grid_of, lost, show_chart, significantly_worse, title_html
 from ui.metric_text import change_text, metric_text
 from ui.shell import theme
 
@@ -26,7 +27,12 @@ NAMED = {"l0": "L0 gates", "layerwise": "layer-wise gates", "dsp": "subset gates
 @register
 @dataclass(frozen=True)
 class GateMovie(Control):
-    """A run of learned gates; `scheme` are the options of the gates."""
+    """A run of learned gates; `scheme` are the options of the gates.
+
+    `n` examples judge what comes of it, all if none is named; during the training it is judged `every` so many steps.
+    A step may claim that the `share` of the heads goes for less than `cost` of the metric, or without a significant
+    loss if no cost is named, or that the gates end worse than those of the scheme `against`.
+    """
 
     gates: str = "l0"
     scheme: Mapping[str, Any] = field(default_factory=dict)
@@ -34,6 +40,11 @@ class GateMovie(Control):
     weights: str = "trained"
     n_steps: int = 60
     finetune: int = 0
+    n: int | None = None
+    every: int = 0
+    share: float = 0.0
+    cost: float = 0.0
+    against: Mapping[str, Any] = field(default_factory=dict)
 
     key = "gates"
 
@@ -47,17 +58,46 @@ class GateMovie(Control):
             self.weights,
             self.n_steps,
             self.finetune,
+            n=self.n,
+            training={"every": self.every} if self.every else {},
             **choice.judged,
         )
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """The one."""
+        return [self.run(choice)]
+
+    def show(self, stage: Stage) -> Found:
         """The movie at the right; a scrubber and the gates at that step at the left."""
         grid = grid_of(stage.choice)
         if grid is None:
-            return ""
+            return NOTHING
         with stage.right.container(border=True):
             run = followed(self.run(stage.choice), lambda one: self._draw(stage, grid, one))
-        return "" if run is None else learned_told(run)
+        if run is None:
+            return NOTHING
+        return Found(learned_told(run), self.holds(run, self._slow(stage.choice)))
+
+    def holds(self, run: Run, slow: Run | None) -> bool | None:
+        """What the step claims: exactly K heads stay, or it ends worse than `slow`, or many go at little cost."""
+        result = run.result or {}
+        if "keep" in self.scheme:
+            return bool(len(result["gates"]) - result["removed"] == self.scheme["keep"])
+        if self.against:
+            return None if slow is None else loss_on_test(run) > loss_on_test(slow)
+        if not self.share:
+            return None
+        many = result["removed"] >= self.share * len(result["gates"])
+        cheap = (
+            loss_on_test(run) < self.cost
+            if self.cost
+            else not significantly_worse(result["report"]["test"]["change"], result)
+        )
+        return bool(many and cheap)
+
+    def _slow(self, choice: Choice) -> Run | None:
+        """The training that this one is compared with, once it is done."""
+        return known(replace(self, scheme=self.against, against={}).run(choice)) if self.against else None
 
     def _draw(self, stage: Stage, grid: HeadGrid, run: Run) -> None:
         title, chart = st.empty(), st.container()
@@ -69,7 +109,8 @@ class GateMovie(Control):
         last = len(movie.steps) - 1
         frame = self._frame(stage, grid, movie) if run.ended else last
         phase = "done" if run.ended else PHASES[points[-1]["phase"]]
-        source = f"{NAMED[self.gates]}, {self.n_steps} steps on calibration · one line a head, dark = open · {phase}"
+        seen = f" on {run.result['split']} examples" if run.result else ""
+        source = f"{NAMED[self.gates]}, {self.n_steps} steps{seen} · one line a head, dark = open · {phase}"
         title.html(title_html(movie_title(movie, frame), source))
         with chart:
             show_chart(stage, movie_figure(movie, max(self.n_steps, movie.steps[-1]), frame, theme()), "movie")
@@ -88,6 +129,13 @@ class GateMovie(Control):
                 f"<div>{look_html(grid, look, theme())}</div></div>"
             )
         return frame
+
+
+def loss_on_test(run: Run) -> float:
+    """How much worse the smaller model of a finished run is on test, whichever way the metric goes."""
+    result = run.result or {}
+    test = result["report"]["test"]
+    return lost(test["after"], test["before"] | {"higher_is_better": result["higher_is_better"]})
 
 
 def movie_of(run: Run, grid: HeadGrid, points: list[dict[str, Any]]) -> Movie:

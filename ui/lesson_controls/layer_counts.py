@@ -15,7 +15,7 @@ from ui.asking import answered
 from ui.charts import base_layout
 from ui.choice import head_in_link
 from ui.head_grid import GridLook, look_html, select_head
-from ui.lesson_controls.control import Stage, register
+from ui.lesson_controls.control import NOTHING, Found, Stage, register
 from ui.lesson_controls.gates import GateMovie, kept_by, learned_told
 from ui.lesson_parts import grid_of, show_chart, title_html, verdict_html
 from ui.palette import SERIES
@@ -31,13 +31,13 @@ class LayerCounts(GateMovie):
 
     key = "layer_counts"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Bars at the right and the grid at the left; for the question only a grid, at the right."""
         with stage.right.container(border=True):
             grid = grid_of(stage.choice)
             run = answered(self.run(stage.choice)) if grid is not None else None
             if grid is None or run is None:
-                return ""
+                return NOTHING
             counts = kept_in_layers(grid, run)
             if self.question:
                 return self._ask(stage, grid, counts)
@@ -51,9 +51,10 @@ class LayerCounts(GateMovie):
             f'<div class="hl-beside"><div class="hl-big"><b>{len(kept)} / {len(grid)}</b><span>heads stay</span></div>'
             f"<div>{look_html(grid, look, theme())}</div></div>"
         )
-        return f"{learned_told(run)} Kept by layer: {', '.join(str(n) for n in counts.values())}."
+        told = f"{learned_told(run)} Kept by layer: {', '.join(str(n) for n in counts.values())}."
+        return Found(told, len(set(counts.values())) > 1)
 
-    def _ask(self, stage: Stage, grid: HeadGrid, counts: Mapping[HeadId, int]) -> str:
+    def _ask(self, stage: Stage, grid: HeadGrid, counts: Mapping[HeadId, int]) -> Found:
         st.html(title_html("Which layer kept most of its heads?", "pick any head of that layer"))
         selected = select_head(grid, GridLook(), key=stage.key("grid"), selected=head_in_link(grid))
         if selected is None:
@@ -61,7 +62,7 @@ class LayerCounts(GateMovie):
         else:
             st.query_params["head"] = str(selected)
             stage.left.html(verdict_html(*verdict(selected, counts)))
-        return f"{sum(counts.values())} of {len(grid)} heads stayed."
+        return Found(f"{sum(counts.values())} of {len(grid)} heads stayed.")
 
 
 def kept_in_layers(grid: HeadGrid, run: Run) -> dict[HeadId, int]:

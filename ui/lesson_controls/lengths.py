@@ -8,7 +8,7 @@ import streamlit as st
 
 from pruning.fiak.ratios import layer_ratios
 from ui.fiak_view import ratio_figure
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import Control, Found, Stage, register
 from ui.lesson_parts import show_chart, title_html
 from ui.metric_text import share_text
 from ui.shell import theme
@@ -27,7 +27,7 @@ class Lengths(Control):
 
     key = "lengths"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Both curves at the right; the length at the left."""
         names = [str(length) for length in LENGTHS]
         length = int(stage.pick("Tokens in the input", "length", names, "256"))
@@ -45,4 +45,4 @@ class Lengths(Control):
         stage.left.html(
             f'<div class="hl-big"><b>{length * length:,}</b><span>scores a head, for {length:,} tokens</span></div>'
         )
-        return f"{told}, by arithmetic."
+        return Found(f"{told}, by arithmetic.")

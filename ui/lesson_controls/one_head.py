@@ -12,7 +12,7 @@ import streamlit as st
 from models.heads import HeadGrid, HeadId
 from ui.charts import base_layout
 from ui.head_grid import GridLook, look_html
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, lost, number_html, points_of, scores_of, show_chart, title_html
 from ui.metric_text import axis_title, change_text, scale
 from ui.palette import SERIES, VARIABLES
@@ -32,13 +32,13 @@ class OneHead(Control):
 
     key = "one_head"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """A bar a layer at the right; one layer, with its grid and number, at the left."""
         grid = grid_of(stage.choice)
         with stage.left:
             scores = scores_of(stage.choice, self.method) if grid is not None else {}
         if grid is None or not scores:
-            return ""
+            return NOTHING
         masks = all_but_one(grid, self.bank, scores)
         picked = int(stage.pick("Layer", "layer", [str(layer) for layer in range(len(masks))], "0"))
         with stage.left:
@@ -48,14 +48,16 @@ class OneHead(Control):
             st.html(look_html(grid, look, theme()) + '<p class="hl-source">hollow = removed</p>')
         known = {layer: point for layer, point in enumerate(points) if point is not None}
         if full is None or not known:
-            return ""
+            return NOTHING
         with stage.right.container(border=True):
             told = _told(known, full)
             st.html(
                 title_html(told, f"all heads of one layer gone but the best by {self.method} · {full['n']} examples")
             )
             show_chart(stage, layer_costs(known, full, picked, theme()), "bars")
-        return f"{told}." if len(known) == len(masks) else ""
+        if len(known) < len(masks):
+            return NOTHING
+        return Found(f"{told}.", not any(point["worse"] for point in known.values()))
 
 
 def all_but_one(grid: HeadGrid, bank: str, scores: Mapping[HeadId, float]) -> list[frozenset[HeadId]]:

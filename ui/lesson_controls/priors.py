@@ -8,14 +8,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from jobs.kind import Kind
 from jobs.kinds.fiak import FiakRun
 from jobs.run import Run
 from pruning.fiak.priors_file import read_priors
 from ui.asking import answered
 from ui.choice import Choice
 from ui.fiak_view import image_maps, key_strength, prior_maps
-from ui.lesson_controls.control import Control, Stage, register
-from ui.lesson_parts import show_chart, title_html
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
+from ui.lesson_parts import show_chart, significantly_worse, title_html
 from ui.metric_text import share_text
 from ui.shell import theme
 
@@ -44,12 +45,16 @@ class PriorMaps(Control):
 
     key = "priors"
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """The one."""
+        return [fiak_run(choice, self.scores, self.keys)]
+
+    def show(self, stage: Stage) -> Found:
         """Maps at the right; the layer and what is left of it at the left."""
         with stage.right.container(border=True):
             run = answered(fiak_run(stage.choice, self.scores, self.keys))
             if run is None:
-                return ""
+                return NOTHING
             names = layer_names(run)
             picked = names[stage.pick("Layer", "layer", list(names), next(iter(names)))]
             layer = next(one for one in run.result["layers"] if one["name"] == picked)
@@ -67,7 +72,7 @@ class PriorMaps(Control):
         stage.left.html(
             f'<div class="hl-big"><b>{share_text(left)}</b><span>of the scores of {picked} are left</span></div>'
         )
-        return left_text(run)
+        return Found(left_text(run), not significantly_worse(run.result["change"]["test"], run.result))
 
 
 def left_text(run: Run) -> str:

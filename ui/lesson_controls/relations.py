@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.roles import role_facts
 from ui.lesson_parts import title_html
 from ui.role_view import bars_html, case_bars
@@ -23,16 +23,16 @@ class Relations(Control):
 
     key = "relations"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Bars at the right."""
         with stage.right.container(border=True):
             facts = role_facts(stage.choice)
             if facts is None:
-                return ""
+                return NOTHING
             rows = facts.best_of_relations()
             n = sum(row.verdict for row in rows)
             told = f"For {n} of {len(rows)} relations a head does better than any fixed offset could"
             st.html(title_html(told, "words whose strongest attention is the related word · tick = best fixed offset"))
             titles = ("relation", "best head", "found", "baseline", "")
             st.html(bars_html(case_bars(rows[:MOST]), titles, theme()))
-        return f"{told}."
+        return Found(f"{told}.", n > 0)

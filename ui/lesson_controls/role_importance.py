@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from analysis.roles.functions import importance_by_role
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.roles import role_facts
 from ui.lesson_parts import scores_of, title_html
 from ui.metric_text import share_text
@@ -28,14 +28,14 @@ class RoleImportance(Control):
 
     key = "role_importance"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Bars at the right."""
         with stage.right.container(border=True):
             facts = role_facts(stage.choice)
             scores = scores_of(stage.choice, self.method) if facts is not None else {}
             sure = scores_of(stage.choice, CONFIDENCE) if scores else {}
             if facts is None or not sure:
-                return ""
+                return NOTHING
             heads = [head for head in facts.heads if self.bank in ("", head.bank)]
             roles = {key: {head: one for head, one in own.items() if head in heads} for key, own in facts.found.items()}
             found = importance_by_role(
@@ -52,7 +52,7 @@ class RoleImportance(Control):
             shown = {key: one for key, one in found.items() if one.n}
             titles = ("role", "heads", "of score", "of heads", "fixed conf.")
             st.html(bars_html(importance_bars(facts, shown), titles, theme()))
-        return f"{told}."
+        return Found(f"{told}.", none.share < none.heads_share)
 
 
 def _named(method: str) -> str:

@@ -11,7 +11,7 @@ from models.heads import HeadId
 from ui.asking import answered
 from ui.choice import Choice, head_in_link
 from ui.head_grid import GridLook, select_head
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, title_html, verdict_html
 from ui.role_facts import RoleFacts
 from ui.role_view import grid_finding, role_legend_html, role_look, sentence_html, short
@@ -27,12 +27,12 @@ class RolesGrid(Control):
 
     key = "roles"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Letters at the right, the head that is picked at the left."""
         grid = grid_of(stage.choice)
         facts = role_facts(stage.choice) if grid is not None else None
         if grid is None or facts is None:
-            return ""
+            return NOTHING
         hidden = bool(self.wanted)
         with stage.right.container(border=True):
             source = "pick a head to read what it does" if hidden else "letter: a role that was proved · pick a head"
@@ -46,7 +46,7 @@ class RolesGrid(Control):
             stage.left.html(f"<b>{short(selected)}</b>{sentence_html(facts, selected, theme())}")
         if hidden:
             stage.left.html(verdict_html(*verdict(facts, selected, self.wanted)))
-        return f"{grid_finding(facts)}."
+        return Found(f"{grid_finding(facts)}.", any(facts.held(head) for head in facts.heads))
 
 
 def role_facts(choice: Choice) -> RoleFacts | None:

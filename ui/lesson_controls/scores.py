@@ -10,7 +10,7 @@ from ui.choice import head_in_link
 from ui.findings import head_line
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.importance_view import finding
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, scores_of, title_html
 from ui.shell import theme
 
@@ -24,16 +24,16 @@ class ScoresGrid(Control):
 
     key = "scores"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """The grid at the right, the head at the left."""
         grid = grid_of(stage.choice)
         if grid is None:
-            return ""
+            return NOTHING
         with stage.right.container(border=True):
             title = st.empty()
             scores = scores_of(stage.choice, self.method)
             if not scores:
-                return ""
+                return NOTHING
             told = finding(scores, grid, self.method.upper() if self.method == "lrp" else self.method)
             title.html(title_html(told, "dark is important · pick a head"))
             selected = select_head(grid, GridLook.of_scores(scores), key=stage.key("grid"), selected=head_in_link(grid))
@@ -41,4 +41,4 @@ class ScoresGrid(Control):
         if selected is not None:
             st.query_params["head"] = str(selected)
             stage.left.html(head_line(selected, scores))
-        return f"{told}."
+        return Found(f"{told}.")

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from jobs.kind import Kind
 from jobs.run import Run
 from pruning.fiak.priors_file import read_priors
 from ui.asking import answered
+from ui.choice import Choice
 from ui.fiak_view import prior_maps
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.priors import MAPS_HEIGHT, agreed, agreed_text, fiak_run, layer_names, left_text
 from ui.lesson_parts import show_chart, title_html, verdict_html
 from ui.shell import theme
@@ -29,12 +31,16 @@ class SharedKey(Control):
 
     key = "shared_key"
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """The one."""
+        return [fiak_run(choice, self.scores, self.keys)]
+
+    def show(self, stage: Stage) -> Found:
         """A button a layer; the maps of the one that was picked show at the right."""
         with stage.right.container(border=True):
             run = answered(fiak_run(stage.choice, self.scores, self.keys))
             if run is None:
-                return ""
+                return NOTHING
             found = agreement(run)
             names = layer_names(run)
             picked = names.get(stage.pick("Which layer is it?", "answer", [OPEN, *names], OPEN))
@@ -48,7 +54,7 @@ class SharedKey(Control):
                 figure = prior_maps(priors, scores & keys[:, None], layer["heads"], theme())
                 show_chart(stage, figure.update_layout(height=MAPS_HEIGHT), f"maps-{picked}")
                 stage.left.html(verdict_html(*verdict(picked, found)))
-        return left_text(run)
+        return Found(left_text(run))
 
 
 def agreement(run: Run) -> dict[str, tuple[int, int]]:

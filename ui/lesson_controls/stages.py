@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
+from jobs.kind import Kind
 from ui.asking import answered
+from ui.choice import Choice
 from ui.fiak_view import stages_figure
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.priors import STEPS, fiak_run
-from ui.lesson_parts import show_chart, title_html
+from ui.lesson_parts import show_chart, significantly_worse, title_html
 from ui.metric_text import change_text, metric_text, share_text
 from ui.shell import theme
 
@@ -28,13 +32,17 @@ class PruningStages(Control):
 
     key = "stages"
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """One for each way to choose."""
+        return [fiak_run(choice, self.scores, self.keys, by) for by in self.by]
+
+    def show(self, stage: Stage) -> Found:
         """The metric from stage to stage at the right; the end of it at the left."""
         with stage.right.container(border=True):
             runs = {by: answered(fiak_run(stage.choice, self.scores, self.keys, by)) for by in self.by}
             done = {by: run.result for by, run in runs.items() if run is not None}
             if self.by[0] not in done:
-                return ""
+                return NOTHING
             result = done[self.by[0]]
             metric, test = result["metric"], result["measured"]
             dense, tuned = test["dense"]["test"], test["tuned"]["test"]
@@ -61,4 +69,14 @@ class PruningStages(Control):
             f"{metric_text(metric, one['measured']['tuned']['test']['value'])} after the second training"
             for by, one in done.items()
         ]
-        return f"{told}." if len(self.by) == 1 else f"{'; '.join(beside)}."
+        if len(self.by) == 1:
+            return Found(f"{told}.", not significantly_worse(result["change"]["test"], result))
+        return Found(f"{'; '.join(beside)}.", beats_chance(done))
+
+
+def beats_chance(done: Mapping[str, Mapping[str, Any]]) -> bool | None:
+    """Whether priors leave more than chance after the second training; None as long as one of the two is missing."""
+    if set(done) != set(NAMES):
+        return None
+    prior, random = (done[by]["measured"]["tuned"]["test"]["value"] for by in NAMES)
+    return bool(prior > random if done["prior"]["higher_is_better"] else prior < random)

@@ -9,12 +9,13 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from jobs.kind import Kind
 from jobs.kinds.learn import LearnRun
 from ui.asking import answered, known
 from ui.charts import base_layout
 from ui.choice import Choice
-from ui.lesson_controls.control import Control, Stage, register
-from ui.lesson_parts import grid_of, number_html, points_of, scores_of, show_chart, title_html
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
+from ui.lesson_parts import grid_of, lost, number_html, points_of, scores_of, show_chart, title_html
 from ui.metric_text import axis_title, metric_text, scale
 from ui.palette import SERIES
 from ui.presets import least_important
@@ -35,13 +36,17 @@ class Subset(Control):
 
     key = "subset"
 
-    def show(self, stage: Stage) -> str:
+    def trainings(self, choice: Choice) -> list[Kind]:
+        """That of the number of heads with which the step opens."""
+        return [subset_run(choice, self.start, self.n_steps)]
+
+    def show(self, stage: Stage) -> Found:
         """Both curves at the right, as far as they were asked for; K and the number at the left."""
         grid = grid_of(stage.choice)
         with stage.left:
             scores = scores_of(stage.choice, self.method) if grid is not None else {}
         if grid is None or not scores:
-            return ""
+            return NOTHING
         keep = int(stage.pick("Heads that stay", "keep", [str(count) for count in self.counts], str(self.start)))
         with stage.left:
             masks = [grid.spell(least_important(grid, scores, len(grid) - count)) for count in self.counts]
@@ -50,7 +55,7 @@ class Subset(Control):
             st.html(number_html(learned.get(keep), full))
         ranked = {count: point for count, point in zip(self.counts, points, strict=True) if point is not None}
         if full is None or not ranked:
-            return ""
+            return NOTHING
         told = _told(keep, learned, ranked, full["metric"])
         with stage.right.container(border=True):
             st.html(
@@ -58,7 +63,7 @@ class Subset(Control):
             )
             curves = {LEARNED: learned, RANKED: ranked}
             show_chart(stage, kept_figure(curves, full, keep, theme()), "kept")
-        return f"{told}." if told else ""
+        return Found(f"{told}.", as_good(learned[keep], ranked[keep], full)) if told else NOTHING
 
     def _learned(self, choice: Choice, keep: int) -> dict[int, dict[str, Any]]:
         """The choices of finished trainings; the one for `keep` is started if need be."""
@@ -67,6 +72,11 @@ class Subset(Control):
         done = [count for count in self.counts if runs.get(count) is not None]
         points = points_of(choice, [runs[count].result["mask"] for count in done]) if done else []
         return {count: point for count, point in zip(done, points, strict=True) if point is not None}
+
+
+def as_good(learned: Mapping[str, Any], ranked: Mapping[str, Any], full: Mapping[str, Any]) -> bool:
+    """Whether the heads that training chose do at least as well as those of the highest rank."""
+    return lost(learned, full) <= lost(ranked, full)
 
 
 def subset_run(choice: Choice, keep: int, n_steps: int) -> LearnRun:

@@ -9,7 +9,7 @@ import streamlit as st
 from jobs.learned_scores import newest
 from models.fingerprint import fingerprint
 from ui.asking import store
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.roles import role_facts
 from ui.lesson_parts import scores_of, show_chart, title_html
 from ui.metric_text import share_text
@@ -30,7 +30,7 @@ class Survivors(Control):
 
     key = "survivors"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Stacked bars at the right, from all heads to few; one step of them in numbers at the left."""
         with stage.right.container(border=True):
             facts = role_facts(stage.choice)
@@ -38,7 +38,7 @@ class Survivors(Control):
             method = self.learned if has_run else self.otherwise
             scores = scores_of(stage.choice, method) if facts is not None else {}
             if facts is None or not scores:
-                return ""
+                return NOTHING
             own = {head: score for head, score in scores.items() if head.bank == self.bank}
             if not own:  # the gates that were learned are those of other banks
                 st.info(f"The gates that were learned last are not those of the {self.bank} bank.")
@@ -55,7 +55,7 @@ class Survivors(Control):
             st.html(title_html(told, f"heads by their clearest role · they go by {by}, lowest first"))
             letters = {key: str(about["letter"]) for key, about in facts.about.items()}
             show_chart(stage, role_bars(steps, letters, theme(), 360), "bars")
-        return f"{told}."
+        return Found(f"{told}.", shares[few] > shares[whole])
 
 
 def _with_role(facts: RoleFacts, heads: list) -> float:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ui.charts import base_layout
 from ui.choice import Choice
-from ui.lesson_controls.control import Control, Stage, register
+from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, points_of, scores_of, show_chart, title_html
 from ui.metric_text import share_text
 from ui.palette import SERIES
@@ -31,7 +31,7 @@ class WeightShare(Control):
 
     key = "weight_share"
 
-    def show(self, stage: Stage) -> str:
+    def show(self, stage: Stage) -> Found:
         """Two bars at the right; the share of heads at the left."""
         picked = stage.pick("Heads removed", "share", list(SHARES), SHARES[1])
         share = int(picked.split()[0]) / 100
@@ -39,7 +39,7 @@ class WeightShare(Control):
             choices = {name: replace(stage.choice, model=name) for name in (stage.choice.model, self.other)}
             left = {name: self._left(choice, share) for name, choice in choices.items()}
         if any(value is None for value in left.values()):
-            return ""
+            return NOTHING
         own, other = left[stage.choice.model], left[self.other]
         told = (
             f"with {picked} of the heads gone, {share_text(1 - own)} of the {stage.choice.model}'s parameters go, and "
@@ -49,7 +49,7 @@ class WeightShare(Control):
             st.html(title_html(told[:1].upper() + told[1:], "parameters of the really smaller model, counted"))
             show_chart(stage, parameter_bars(left, 1 - share, theme()), "bars")
         stage.left.html(f'<div class="hl-big"><b>{share_text(own)}</b><span>of the parameters are left</span></div>')
-        return f"{told}."
+        return Found(f"{told}.", own < other)
 
     def _left(self, choice: Choice, share: float) -> float | None:
         """The share of the parameters that is left of a model, once it was measured."""
