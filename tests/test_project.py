@@ -15,12 +15,17 @@ from tools.check_docs import documents, problems
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (".py", ".js", ".css", ".html", ".md", ".toml", ".sh")
+MADE = (ROOT / "build", ROOT / "runs")
+"""What `make docs` and using the app leave behind."""
+
 PACKAGES = ("pages", "ui", "commands", "jobs", "analysis", "pruning", "tasks", "lessons", "models", "specimens")
 
 
 def sources(root: Path) -> Iterator[Path]:
-    """What people write by hand: everything but data, the environment and caches."""
+    """What people write by hand: everything but data, the environment, caches and what tools make."""
     for path in sorted(root.iterdir()):
+        if path in MADE:
+            continue
         if path.is_dir() and (path.name == ".streamlit" or not path.name.startswith((".", "__pycache__"))):
             yield from sources(path)
         elif path.suffix in SOURCES or path.name == "Makefile":
