@@ -38,7 +38,8 @@ def main() -> None:
 
 def measured(store: Store, lesson: type[Lesson]) -> list[tuple[str, str, float]]:
     """Lesson and step, what is trained, and the seconds; a training that an earlier step had is not done again."""
-    rows, seen = [], set()
+    rows: list[tuple[str, str, float]] = []
+    seen: set[str] = set()
     for number, step in enumerate(lesson.steps, 1):
         for kind in control_with(step.control, step.settings).trainings(Choice(lesson.model)):
             asked = kind.as_run(store.folder).id
