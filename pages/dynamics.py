@@ -15,10 +15,8 @@ from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, momen
 from ui.head_card import pick_head, show_card_of
 from ui.head_grid import GridLook, legend_html
 from ui.palette import shades_of
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.stored_grid import grid_of_addresses
-
-CHART = {"displayModeBar": False}
 
 
 def named(typed: str) -> list[str]:
@@ -51,15 +49,15 @@ def show_moments(choice: Choice, moments: list[Moment]) -> None:
     left, right = st.columns([1.2, 1])
     with left.container(border=True, height="stretch"):
         st.html(f'<h2 class="hl-card-title">{dynamics_title(moments)}</h2><p class="hl-source">{source}</p>')
-        st.plotly_chart(curves_figure(moments, theme()), config=CHART, key="dynamics-curves")
+        show_chart(curves_figure(moments, theme()), "dynamics-curves")
     with right.container(border=True, height="stretch"):
         st.html(
             '<h2 class="hl-card-title">How many heads can go, over training</h2>'
             '<p class="hl-source">The question of Michel et al. 2019, section 7; while the metric is near its floor, '
             "there is little to lose</p>"
         )
-        st.plotly_chart(prunable_figure(moments, theme()), config=CHART, key="dynamics-prunable")
-        st.plotly_chart(metric_figure(moments, theme()), config=CHART, key="dynamics-metric")
+        show_chart(prunable_figure(moments, theme()), "dynamics-prunable")
+        show_chart(metric_figure(moments, theme()), "dynamics-metric")
     with st.container(border=True):
         names = [moment_name(moment) for moment in moments]
         st.html('<h2 class="hl-card-title">Which heads matter at this moment</h2>')

@@ -26,7 +26,7 @@ from ui.role_charts import role_bars
 from ui.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
 from ui.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
 from ui.role_view import bars_html, case_bars, grid_finding, importance_bars, role_legend_html, role_look, short
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 
 ALL = "All"
 CONFIDENCE = "confidence"
@@ -169,7 +169,7 @@ def show_left(choice: Choice, facts: RoleFacts, grid: HeadGrid, scored: dict[str
             f'<p class="hl-source">Heads by their clearest role · they go by {escape(by_what)}</p>'
         )
         letters = {key: str(about["letter"]) for key, about in facts.about.items()}
-        st.plotly_chart(role_bars(steps, letters, theme(), 235), config={"displayModeBar": False}, key="left-bars")
+        show_chart(role_bars(steps, letters, theme(), 235), "left-bars")
 
 
 def choose_bank(row: DeltaGenerator, grid: HeadGrid) -> str:

@@ -11,6 +11,32 @@ from ui.palette import SERIES, VARIABLES
 FONT = "Source Sans, sans-serif"
 
 
+BIGGER = 1.4
+"""How much larger type is for a lecture hall."""
+
+
+def enlarged(figure: go.Figure) -> go.Figure:
+    """The same figure with type that the last row can read, and somewhat higher to make room for it."""
+    layout = figure.layout
+    figure.update_layout(
+        font={"size": _bigger(layout.font.size)},
+        legend={"font": {"size": _bigger(layout.legend.font.size)}, "y": 1.5 * (layout.legend.y or 0.0)},
+        height=round(1.15 * layout.height) if layout.height else None,
+    )
+    for each in (figure.for_each_xaxis, figure.for_each_yaxis):
+        each(
+            lambda axis: axis.update(
+                tickfont={"size": _bigger(axis.tickfont.size)}, title={"font": {"size": _bigger(axis.title.font.size)}}
+            )
+        )
+    figure.for_each_annotation(lambda note: note.update(font={"size": _bigger(note.font.size)}))
+    return figure
+
+
+def _bigger(size: float | None) -> int:
+    return round(BIGGER * (size or 14))
+
+
 def base_layout(figure: go.Figure, theme: str, height: int) -> None:
     """What all figures have in common: no fill, the page's type, thin lines, the legend in one line below."""
     colours = VARIABLES[theme]

@@ -16,10 +16,9 @@ from ui.choice import Choice
 from ui.comparison_view import REGIMES, comparison_figure, comparison_rows, comparison_title
 from ui.run_button import show_run_button
 from ui.sentence import told
-from ui.shell import theme
+from ui.shell import show_chart, theme
 
 USUAL = ["dsp", "l0", "gradient", "random"]
-CHART = {"displayModeBar": False}
 
 
 def show_comparison(choice: Choice, n_heads: int) -> None:
@@ -93,5 +92,5 @@ def _show_entries(run_id: str, alive: bool) -> None:
     for column, (regime, text) in zip(st.columns(2), REGIMES.items(), strict=True):
         with column:
             st.html(f'<b class="hl-source">{text[:1].upper()}{text[1:]}</b>')
-            st.plotly_chart(comparison_figure(entries, regime, full, theme()), config=CHART, key=f"equal-{regime}")
+            show_chart(comparison_figure(entries, regime, full, theme()), f"equal-{regime}")
     st.dataframe(pd.DataFrame(comparison_rows(entries)), hide_index=True, height="content", key="equal-table")

@@ -27,7 +27,7 @@ from ui.patches import overlays_html
 from ui.role_charts import offset_bars, offset_map
 from ui.role_facts import RoleFacts, roles_run
 from ui.role_view import cost_html, cost_title, example_html, named, sentence_html
-from ui.shell import one_sentence, theme
+from ui.shell import one_sentence, show_chart, theme
 from ui.site_map import ATTENTION
 
 MOST_LABELS = 12
@@ -141,7 +141,7 @@ def show_offsets(found: RoleFacts, head: HeadId, height: int, key: str) -> None:
     )
     asked = found.about["positional"]["thresholds"]["share"]
     figure = offset_map(histogram, theme(), height) if image else offset_bars(histogram, asked, theme(), height)
-    st.plotly_chart(figure, config={"displayModeBar": False}, key=key)
+    show_chart(figure, key)
 
 
 def _show_address(grid: HeadGrid, head: HeadId, go: Go) -> None:

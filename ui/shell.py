@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from html import escape
 from pathlib import Path
 
+import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from jobs.run import RUNNING, WAITING, progress_line
 from jobs.workers import tend
 from ui.access import show_visitor, visitor
 from ui.asking import store
-from ui.choice import Choice
+from ui.charts import BIGGER, enlarged
+from ui.choice import PRESENTER, SIZE, Choice, is_presented
 from ui.glossary import explained
 from ui.palette import css_variables
 from ui.sentence import REFUSED, one_sentence
@@ -20,6 +24,8 @@ from ui.site_map import MODEL, RUNS, SITE_MAP
 from ui.tour import FIRST_STOP as TOUR
 
 STYLESHEET = Path(__file__).with_name("style.css")
+PROJECTED = Path(__file__).with_name("projected.css")
+SWITCH = "presenter-size"
 
 
 def theme() -> str:
@@ -34,7 +40,7 @@ def begin_page(title: str, lede: str) -> Choice:
     runs the page without app.py.
     """
     st.set_page_config(f"{title} · Headlight", layout="wide", initial_sidebar_state=236)
-    st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+    st.html(f"<style>{css_variables()}{stylesheet(is_presented())}</style>")
     visitor()
     choice = Choice.from_link()
     refused = st.session_state.pop(REFUSED, "")
@@ -48,12 +54,41 @@ def begin_page(title: str, lede: str) -> Choice:
                 st.page_link(MODEL.file, label="Tour", icon=":material/explore:", query_params=TOUR, width="stretch")
         with st.container(border=True, key="current-model"):
             st.html(f'<div class="hl-group">Model</div><div class="hl-current">{escape(choice.model)}</div>')
+        _show_size()
         _running()
         show_visitor()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{explained(lede, "lede")}</p>')
     if refused:
         st.error(refused)
     return choice
+
+
+def stylesheet(big: bool) -> str:
+    """What pages look like; for a lecture hall with every size of type larger, ours and Streamlit's."""
+    usual = STYLESHEET.read_text(encoding="utf-8")
+    if not big:
+        return usual
+    larger = re.sub(r"font-size: (\d+)px", lambda found: f"font-size: {round(BIGGER * int(found[1]))}px", usual)
+    return larger + PROJECTED.read_text(encoding="utf-8")
+
+
+def show_chart(figure: go.Figure, key: str, place: DeltaGenerator | None = None) -> None:
+    """A figure at the size of the page, here or in a place that was kept for it."""
+    shown = enlarged(figure) if is_presented() else figure
+    (place or st).plotly_chart(shown, config={"displayModeBar": False}, key=key)
+
+
+def _show_size() -> None:
+    """The switch for a lecture hall; what the link says holds."""
+    st.session_state[SWITCH] = is_presented()
+    st.toggle("Presenter size", key=SWITCH, on_change=_resize, help="Larger type and charts, for a projector.")
+
+
+def _resize() -> None:
+    if st.session_state[SWITCH]:
+        st.query_params[SIZE] = PRESENTER
+    else:
+        st.query_params.pop(SIZE, None)
 
 
 @st.fragment(run_every=1.5)

@@ -14,7 +14,7 @@ from ui.asking import answered
 from ui.charts import base_layout
 from ui.lab_masks import Lab
 from ui.palette import SERIES, VARIABLES
-from ui.shell import theme
+from ui.shell import show_chart, theme
 
 
 def show_speed(lab: Lab) -> None:
@@ -36,7 +36,7 @@ def show_speed(lab: Lab) -> None:
     if found["remark"]:
         st.caption(found["remark"])
     left, right = st.columns([1.2, 1])
-    left.plotly_chart(speed_bars(found["timings"], theme()), config={"displayModeBar": False}, key="speed-bars")
+    show_chart(speed_bars(found["timings"], theme()), "speed-bars", left)
     right.dataframe(speed_table(found["timings"]), hide_index=True, height="content", key="speed-table")
 
 

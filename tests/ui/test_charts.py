@@ -6,10 +6,14 @@ import numpy as np
 
 from analysis.attention.seen import Picture
 from ui.answers import answer_html
-from ui.charts import balance_bars, layer_bars
+from ui.charts import BIGGER, balance_bars, enlarged, layer_bars
+from ui.curves import Chart, Curve, pruning_chart
 from ui.matrix import matrix_html
 from ui.palette import IMPORTANCE
 from ui.patches import overlays_html, shares, token_names
+from ui.shell import stylesheet
+
+CURVE = Curve("Gradient", [{"removed": 0, "value": 0.9, "low": 0.8, "high": 1.0, "metric": "accuracy"}])
 
 
 def test_a_matrix_shows_the_weights_and_tokens_as_text() -> None:
@@ -66,3 +70,25 @@ def test_words_that_differ_are_marked_and_hostile_ones_stay_text() -> None:
     assert "<mark>&lt;b&gt;Hund&lt;/b&gt;</mark>" in drawn
     assert "<mark>tief</mark>" in drawn
     assert "<mark>Der" not in drawn
+
+
+def test_for_a_lecture_hall_every_type_of_a_figure_is_larger() -> None:
+    usual, large = (pruning_chart(Chart([CURVE], full=CURVE.points[0]), "light") for _ in range(2))
+    enlarged(large)
+    for read in (
+        lambda figure: figure.layout.font.size,
+        lambda figure: figure.layout.legend.font.size,
+        lambda figure: figure.layout.xaxis.tickfont.size,
+        lambda figure: figure.layout.yaxis.tickfont.size,
+        lambda figure: figure.layout.annotations[0].font.size,
+    ):
+        assert read(large) == round(BIGGER * read(usual))
+    assert large.layout.height > usual.layout.height
+
+
+def test_for_a_lecture_hall_every_type_of_a_page_is_larger() -> None:
+    usual, large = stylesheet(big=False), stylesheet(big=True)
+    sizes = [[int(size) for size in re.findall(r"font-size: (\d+)px", css)] for css in (usual, large)]
+    assert all(after == round(BIGGER * before) for before, after in zip(*sizes, strict=False))
+    assert min(sizes[1]) >= 17
+    assert "html { font-size" in large
