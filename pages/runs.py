@@ -12,13 +12,13 @@ from jobs.kind import kind_of
 from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
 from ui.asking import known, store
-from ui.compared_runs import Compared, compared, has_curve, timed, timing_of
+from ui.compared_runs import Compared, compared, front_title, has_curve, timed, timing_of
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
 from ui.report import Reported, report_html, tables_zip
-from ui.run_facts import headline, record_facts, spared
+from ui.run_facts import headline, record_facts
 from ui.sentence import by_click, told
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.sweep_card import split_points
 
 DAY = 86_400
@@ -68,42 +68,46 @@ def show_actions(run: Run) -> None:
 
 def show_charts(together: Compared) -> None:
     """The curves of the ticked runs on one chart, and which of their models are worth keeping."""
-    first = together.runs[0]
-    higher = bool((first.result or {}).get("higher_is_better", True))
-    n = together.curves[0].points[0]["n"]
     left, right = st.columns([1.3, 1])
     with left.container(border=True, height="stretch"):
-        best = max(together.curves, key=lambda curve: spared(list(curve.points)))
         st.html(
-            f'<h2 class="hl-card-title">{spared(list(best.points))} heads can go before anything is significantly worse'
-            f'</h2><p class="hl-source">{first.spec["split"]}, {n} examples, 95 % bands · solid: trained · '
-            f"dashed: without training · grey: {len(together.random)} random orders</p>"
+            f'<h2 class="hl-card-title">{together.finding}</h2>'
+            f'<p class="hl-source">{together.source}, 95 % intervals · {drawn_as(together)}</p>'
         )
         chart = Chart(together.curves, together.random, together.full)
-        st.plotly_chart(pruning_chart(chart, theme()), config={"displayModeBar": False}, key="compare-chart")
+        show_chart(pruning_chart(chart, theme()), "compare-chart")
     with right.container(border=True, height="stretch"):
         named = st.segmented_control("Against", list(AXES), default="Parameters", key="pareto-axis", required=True)
         curves = together.curves
         if named == "Measured time":
-            show_timing(together, higher)
-            curves = tuple(timed(store(), first.model, curve) for curve in together.curves)
+            show_timing(together)
+            curves = timed(store(), together.runs[0].model, together.curves)
+        higher = together.higher_is_better
         front = pareto_front([point for curve in curves for point in curve.points], AXES[named], higher)
         if front:
             st.html(
-                f'<h2 class="hl-card-title">{len(front)} models are worth keeping: no other is both better and '
-                'smaller</h2><p class="hl-source">One mark a model; bars are 95 % intervals</p>'
+                f'<h2 class="hl-card-title">{front_title(len(front))}</h2>'
+                f'<p class="hl-source">{together.source} · one mark a model, filled: trained, open: without training · '
+                "bars are 95 % intervals</p>"
             )
-            figure = pareto_chart(curves, AXES[named], higher, theme())
-            st.plotly_chart(figure, config={"displayModeBar": False}, key="pareto-chart")
+            show_chart(pareto_chart(curves, AXES[named], higher, theme()), "pareto-chart")
     for sentence in together.left_out:
         st.caption(f"Not drawn: {sentence}")
 
 
-def show_timing(together: Compared, higher: bool) -> None:
+def drawn_as(together: Compared) -> str:
+    """What the kinds of lines on the chart mean, of those that are there."""
+    trained = [curve.trained for curve in together.curves]
+    told = [*["solid: trained"][: any(trained)], *["dashed: without training"][: not all(trained)]]
+    n = len(together.random)
+    return " · ".join([*told, *([f"grey: {n} random orders"] if n else [])])
+
+
+def show_timing(together: Compared) -> None:
     """Starts the timing of the models on the front by parameters, which are few."""
     model = together.runs[0].model
-    points = [point for curve in together.curves for point in curve.points]
-    front = [point for point in pareto_front(points, PARAMETERS, higher) if point["mask"]]
+    front = pareto_front(together.points, PARAMETERS, together.higher_is_better)
+    front = [point for point in front if point["mask"]]
     missing = [timing_of(model, point["mask"]) for point in front]
     missing = [kind for kind in missing if not _is_done(kind.as_run(store().folder).id)]
     if missing and st.button(f"Time {len(missing)} models of the front, batch 16", key="time-front"):

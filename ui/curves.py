@@ -88,6 +88,9 @@ def pruning_chart(chart: Chart, theme: str, height: int = 380) -> go.Figure:
 def pareto_chart(curves: Sequence[Curve], axis: Axis, higher_is_better: bool, theme: str) -> go.Figure:
     """All points of all curves, and a line through those that no other point beats."""
     metric = next((str(point["metric"]) for curve in curves for point in curve.points), "")
+    curves = [
+        Curve(curve.name, [point for point in curve.points if axis.field in point], curve.trained) for curve in curves
+    ]
     times = scale(metric)
     figure = go.Figure()
     front = pareto_front([point for curve in curves for point in curve.points], axis, higher_is_better)
@@ -104,13 +107,7 @@ def pareto_chart(curves: Sequence[Curve], axis: Axis, higher_is_better: bool, th
         figure.add_scatter(
             x=[axis.of(point) for point in curve.points],
             y=[point["value"] * times for point in curve.points],
-            error_y={
-                "type": "data",
-                "array": [(point["high"] - point["value"]) * times for point in curve.points],
-                "arrayminus": [(point["value"] - point["low"]) * times for point in curve.points],
-                "thickness": 1,
-                "width": 0,
-            },
+            error_y=_error_bars(curve.points, times),
             text=[f"{point['removed']} heads removed" for point in curve.points],
             mode="markers",
             name=curve.name,
@@ -129,10 +126,14 @@ def pareto_chart(curves: Sequence[Curve], axis: Axis, higher_is_better: bool, th
 
 
 def pareto_front(points: Sequence[Point], axis: Axis, higher_is_better: bool) -> list[Point]:
-    """The points that no other point beats in both: as far left with a better metric; from left to right."""
+    """The points that no other point beats in both: as far left with a better metric; from left to right.
+
+    Points of which the axis is not known are left out.
+    """
     sign = 1 if higher_is_better else -1
     front: list[Point] = []
-    for point in sorted(points, key=lambda one: (axis.of(one), -sign * one["value"])):
+    known = [point for point in points if axis.field in point]
+    for point in sorted(known, key=lambda one: (axis.of(one), -sign * one["value"])):
         if not front or sign * point["value"] > sign * front[-1]["value"]:
             front.append(point)
     return front
@@ -180,9 +181,11 @@ def _add_curve(figure: go.Figure, chart: Chart, curve: Curve, number: int, theme
         line={"width": 0}, hoverinfo="skip", showlegend=False, legendgroup=str(number), mode="lines",
     )  # fmt: skip
     symbols = FILLED if curve.trained else MARKERS
+    alone = len(places) == 1  # no band is seen around one point
     figure.add_scatter(
         x=places,
         y=[point["value"] * times for point in curve.points],
+        error_y=_error_bars(curve.points, times) if alone else None,
         mode="lines" if len(places) > MANY else "lines+markers",
         name=curve.name,
         legendgroup=str(number),
@@ -190,6 +193,16 @@ def _add_curve(figure: go.Figure, chart: Chart, curve: Curve, number: int, theme
         marker={"symbol": symbols[number % len(symbols)], "size": 8, "color": colour, "opacity": 1},
         hovertemplate="%{x:.4~g}: %{y:.2f}<extra>%{fullData.name}</extra>",
     )
+
+
+def _error_bars(points: Sequence[Point], times: float) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "array": [(point["high"] - point["value"]) * times for point in points],
+        "arrayminus": [(point["value"] - point["low"]) * times for point in points],
+        "thickness": 1,
+        "width": 0,
+    }
 
 
 def _add_full(figure: go.Figure, chart: Chart, theme: str) -> None:

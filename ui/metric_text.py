@@ -7,8 +7,16 @@ from typing import Any
 SHARES = frozenset({"accuracy", "top-1 accuracy", "top-5 accuracy", "macro F1", "agreement"})
 """Metrics between 0 and 1 that are shown in percent."""
 
+LOWER = frozenset({"perplexity", "bits per token", "KL divergence"})
+"""Metrics of which less is better."""
+
 SPACE = "\N{NO-BREAK SPACE}"
 NO_CHANGE = "no change"
+
+
+def higher_is_better(metric: str) -> bool:
+    """Which way is up; known by the name, so that a run need not be done to be drawn."""
+    return metric not in LOWER
 
 
 def scale(metric: str) -> float:

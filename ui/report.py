@@ -23,8 +23,8 @@ from plotly.offline import get_plotlyjs
 from jobs.kind import kind_of
 from jobs.run import Run, duration
 from jobs.store import Store
-from ui.compared_runs import Compared, has_curve
-from ui.curves import PARAMETERS, Chart, pareto_chart, pruning_chart
+from ui.compared_runs import Compared, front_title, has_curve
+from ui.curves import PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.palette import css_variables
 from ui.report_figures import Drawn, figures_of
 from ui.report_tables import Table, tables_of
@@ -125,7 +125,7 @@ class _Section:
     def full(self) -> str:
         """Figures and tables."""
         run = self.one.run
-        drawn = [] if self.is_compared else figures_of(run, self.one.points)
+        drawn = [] if self.is_compared and has_curve(run) else figures_of(run, self.one.points)
         figures = "".join(_figure(one, f"run-{self.number}-{place}") for place, one in enumerate(drawn))
         tables = "".join(_table(run, table) for table in tables_of(run, self.one.points))
         return self._around(_finding(self.one) + figures + tables)
@@ -185,20 +185,17 @@ def _together(compared: Compared) -> str:
     """Curves of several runs on one chart, and which of their models are worth keeping."""
     if len(compared.curves) < 2:
         return ""
-    first = compared.runs[0]
-    higher = bool((first.result or {}).get("higher_is_better", True))
     chart = Chart(compared.curves, compared.random, compared.full)
-    cost = _figure(Drawn("What pruning costs", pruning_chart(chart, "light")), "together", "h2")
-    front = _figure(
-        Drawn("Which models are worth keeping", pareto_chart(compared.curves, PARAMETERS, higher, "light")),
-        "front",
-        "h2",
-    )
-    n = compared.curves[0].points[0]["n"]
-    about = f"{first.model} on {first.spec['split']}, {n} examples; bands and bars are 95 % intervals."
+    cost = _figure(Drawn(html.unescape(compared.finding), pruning_chart(chart, "light")), "together", "h2")
+    higher = compared.higher_is_better
+    title = front_title(len(pareto_front(compared.points, PARAMETERS, higher)))
+    front = _figure(Drawn(title, pareto_chart(compared.curves, PARAMETERS, higher, "light")), "front", "h2")
+    about = html.escape(f"{compared.runs[0].model} on {compared.source}; bands and bars are 95 % intervals.")
+    left_out = "".join(f"<br>Not drawn: {html.escape(sentence)}" for sentence in compared.left_out)
     return (
-        f'{cost}<p class="note">{html.escape(about)} Dashed: found without training. Grey: random orders.</p>'
-        f'{front}<p class="note">The line joins the models than which no other is both better and smaller.</p>'
+        f'{cost}<p class="note">{about} Solid: trained. Dashed: found without training. Grey: random orders.{left_out}'
+        f'</p>{front}<p class="note">{about} The line joins the models than which no other is both better and smaller.'
+        "</p>"
     )
 
 

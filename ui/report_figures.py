@@ -17,10 +17,12 @@ from ui.charts import base_layout
 from ui.curves import Chart, Curve, pruning_chart
 from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, prunable_figure
 from ui.fiak_view import histogram_figure, stages_figure
+from ui.findings import share_of_the_first
 from ui.learn_view import PHASES, Movie, bank_figure, movie_figure, movie_title
-from ui.metric_text import scale
+from ui.metric_text import metric_text, scale, share_text
 from ui.palette import IMPORTANCE, SERIES, VARIABLES
-from ui.sweep_card import split_points
+from ui.run_facts import spared
+from ui.sweep_card import finding, split_points
 from ui.training_chart import training_chart
 
 THEME = "light"
@@ -61,7 +63,7 @@ def sweep_figures(run: Run, points: Points) -> list[Drawn]:
         return []
     full = next((point for point in order if not point["removed"]), None)
     chart = Chart([Curve(escape(run.title, quote=False), order)], random, full)
-    return [Drawn("What pruning costs", pruning_chart(chart, THEME))]
+    return [Drawn(finding(run, order), pruning_chart(chart, THEME))]
 
 
 def heads_figure(numbers: Mapping[str, float]) -> go.Figure:
@@ -99,16 +101,26 @@ def heads_figure(numbers: Mapping[str, float]) -> go.Figure:
 
 def _importance(run: Run, result: Result, points: Points) -> list[Drawn]:
     del run, points
-    return [Drawn("Score of every head", heads_figure(result["scores"]))]
+    scores: dict[str, float] = result["scores"]
+    best = max(scores, key=scores.__getitem__)
+    third = max(1, len(scores) // 3)
+    carried = share_of_the_first({HeadId.parse(head): score for head, score in scores.items()}, third)
+    uneven = f"; a third of the heads carry {share_text(carried)}" if min(scores.values()) >= 0 else ""
+    return [Drawn(f"{best} has the highest score of {len(scores)} heads{uneven}", heads_figure(scores))]
 
 
 def _ablations(run: Run, result: Result, points: Points) -> list[Drawn]:
     del run, points
     differences = {one["head"]: one["difference"] for one in result["alone"]}
     curves = [Curve(f"{bank.capitalize()} heads", curve["points"]) for bank, curve in result["banks"].items()]
+    changed = sum(one["significant"] for one in result["alone"])
+    alone = f"{changed} of {len(differences)} heads change the {result['metric']} significantly when removed alone"
+    spare = {bank: spared(curve["points"]) for bank, curve in result["banks"].items()}
+    banks = ", ".join(f"{n} {bank}" for bank, n in spare.items())
+    each = f"{banks} heads go before it is significantly worse, each bank alone"
     return [
-        Drawn(f"What the {result['metric']} gains when a head alone is removed", heads_figure(differences)),
-        Drawn("Each bank pruned alone", pruning_chart(Chart(curves), THEME)),
+        Drawn(alone, heads_figure(differences)),
+        Drawn(each, pruning_chart(Chart(curves), THEME)),
     ]
 
 
@@ -117,13 +129,15 @@ def _learn(run: Run, result: Result, points: Points) -> list[Drawn]:
     last = len(movie.steps) - 1
     phases = {name: PHASES[name] for name in ("gates", TUNING)}
     full = result["report"]["development"]["before"]
-    drawn = [Drawn("The metric on the way", training_chart(points, phases, full, THEME))]
+    after = result["report"]["development"]["after"]
+    title = f"{_becomes(full, after)} with {result['removed']} heads gone, {_sample(after, 'development')}"
+    drawn = [Drawn(title, training_chart(points, phases, full, THEME))]
     if last < 0:
         return drawn
     total = max(run.spec["n_steps"], movie.steps[-1])
     return [
         Drawn(movie_title(movie, last), movie_figure(movie, total, last, THEME)),
-        Drawn("Open gates of each bank", bank_figure(movie, last, THEME)),
+        Drawn(_open_gates(movie, last), bank_figure(movie, last, THEME)),
         *drawn,
     ]
 
@@ -132,16 +146,19 @@ def _finetune(run: Run, result: Result, points: Points) -> list[Drawn]:
     del run, points
     told = [{"phase": TUNING, **point} for point in result["history"]]
     figure = training_chart(told, {TUNING: PHASES[TUNING]}, result["report"]["unpruned"], THEME)
-    return [Drawn("The metric while the smaller model is trained", figure)]
+    title = f"Training moves {_becomes(result['report']['pruned'], result['report']['tuned'])}"
+    return [Drawn(f"{title}, {_sample(result['report']['tuned'], result['report']['split'])}", figure)]
 
 
 def _fiak(run: Run, result: Result, points: Points) -> list[Drawn]:
     told = [point["histograms"] for point in points if point.get("histograms")]
     named = {**result, "name": escape(run.title, quote=False)}
+    dense, tuned = (result["measured"][stage]["test"] for stage in ("dense", "tuned"))
+    highest = max(result["heads"], key=result["heads"].__getitem__)
     return [
-        Drawn("The metric from stage to stage", stages_figure([named], THEME)),
+        Drawn(f"{_becomes(dense, tuned)} in the end, {_sample(tuned, 'test')}", stages_figure([named], THEME)),
         *([Drawn("How the priors spread", histogram_figure(told[-1], THEME))] if told else []),
-        Drawn("Mean prior of every head", heads_figure(result["heads"])),
+        Drawn(f"{highest} has the highest mean prior of {len(result['heads'])} heads", heads_figure(result["heads"])),
     ]
 
 
@@ -167,7 +184,8 @@ def _roles(run: Run, result: Result, points: Points) -> list[Drawn]:
     base_layout(figure, THEME, 90 + 34 * len(counts))
     figure.update_xaxes(title="Heads with the role")
     figure.update_yaxes(autorange="reversed")
-    return [Drawn("How many heads have each role", figure)]
+    most = max(counts, key=counts.__getitem__)
+    return [Drawn(f"{most} is the most frequent role: {counts[most]} of {len(result['told'])} heads", figure)]
 
 
 def _speed(run: Run, result: Result, points: Points) -> list[Drawn]:
@@ -193,7 +211,9 @@ def _speed(run: Run, result: Result, points: Points) -> list[Drawn]:
     figure.add_hline(y=1, line={"color": SERIES[THEME][-1], "width": 1, "dash": "dot"})
     figure.update_xaxes(title="Batch size", type="category", showgrid=False)
     figure.update_yaxes(title="Times as fast as the dense model")
-    return [Drawn("How much faster the smaller model is, median and spread of turns", figure)]
+    best = max(result["timings"], key=lambda one: float(one["speedup"]["median"]))
+    fastest = f"At best {best['speedup']['median']:.2f} times as fast, at batch {best['batch']}"
+    return [Drawn(f"{fastest}; median and spread of turns", figure)]
 
 
 def _budget(run: Run, result: Result, points: Points) -> list[Drawn]:
@@ -216,7 +236,26 @@ def _budget(run: Run, result: Result, points: Points) -> list[Drawn]:
     base_layout(figure, THEME, 300)
     figure.update_xaxes(title="Heads removed", showgrid=False)
     figure.update_yaxes(title=metric.capitalize(), gridcolor=VARIABLES[THEME]["line"])
-    return [Drawn("What was tried", figure)]
+    fitting = [point["removed"] for point, kept in tried if kept]
+    title = f"{max(fitting)} heads can go within the budget" if fitting else "Nothing that was tried keeps the budget"
+    return [Drawn(f"{title}, {len(tried)} masks tried", figure)]
+
+
+def _becomes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    name = after["metric"]
+    return f"{name} {metric_text(name, before['value'])} to {metric_text(name, after['value'])}"
+
+
+def _sample(estimate: Mapping[str, Any], split: str) -> str:
+    return f"{split}, {estimate['n']} examples"
+
+
+def _open_gates(movie: Movie, frame: int) -> str:
+    banks: dict[str, int] = {}
+    for head in movie.heads:
+        banks[head.bank] = banks.get(head.bank, 0) + 1
+    left = movie.n_open(frame)
+    return ", ".join(f"{left[bank]} of {n} {bank} gates" for bank, n in banks.items()) + " are open in the end"
 
 
 DRAWN: dict[str, Callable[[Run, Result, Points], list[Drawn]]] = {
