@@ -18,6 +18,7 @@ from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, range_text
 from ui.patches import picture_html
 from ui.remembered import UNPRUNED, remembered
+from ui.report_tables import Table
 from ui.shell import theme
 
 MOST_SHOWN = 12
@@ -50,7 +51,7 @@ def show_breaks(lab: Lab) -> None:
     with left:
         _show_examples(run)
     with right:
-        _show_groups(run.result)
+        _show_groups(run)
 
 
 def _show_examples(run: Run) -> None:
@@ -70,7 +71,8 @@ def _show_examples(run: Run) -> None:
         )
 
 
-def _show_groups(found: dict[str, Any]) -> None:
+def _show_groups(run: Run) -> None:
+    found = run.result
     families = list(dict.fromkeys(bucket["family"] for bucket in found["buckets"]))
     if not families:
         st.caption("This data has no groups of examples that Headlight knows of.")
@@ -78,7 +80,26 @@ def _show_groups(found: dict[str, Any]) -> None:
     family = st.segmented_control("Grouped by", families, default=families[0], key="breaks-family", required=True)
     buckets = [bucket for bucket in found["buckets"] if bucket["family"] == family]
     st.html(groups_html(buckets))
-    st.caption(f"Both with 95 % intervals; n is the number of examples. Of {found['split']}.")
+    st.caption(f"{groups_source(found)} Both with 95 % intervals; n is the number of examples of a group.")
+    st.download_button(
+        "Groups as CSV",
+        data=groups_table(found).to_csv(),
+        file_name=f"groups-{run.id}.csv",
+        mime="text/csv",
+        key="groups-csv",
+        on_click="ignore",
+        type="tertiary",
+    )
+
+
+def groups_source(found: dict[str, Any]) -> str:
+    """Where the groups come from and how many examples they share."""
+    return f"{found['task']}, {found['split']}, {sum(found['counts'].values())} examples."
+
+
+def groups_table(found: dict[str, Any]) -> Table:
+    """Every group of every family with both numbers, their intervals and the paired test; the whole first."""
+    return Table.of_records("groups", "Groups of examples", [found["whole"], *found["buckets"]])
 
 
 def breaks_title(found: dict[str, Any]) -> str:
@@ -96,7 +117,7 @@ def _source(found: dict[str, Any]) -> str:
     name = whole["before"]["metric"]
     p = whole["change"]["p_value"]
     texts = (metric_text(name, whole[which]["value"]) for which in ("before", "after"))
-    line = f"{name} {' becomes '.join(texts)}, paired p = {p:.2g} · {found['task']}, {found['split']}"
+    line = f"{name} {' becomes '.join(texts)}, paired p = {p:.2g} · {groups_source(found)}"
     return f'<p class="hl-source">{escape(line)}</p>'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -17,6 +18,7 @@ from ui.metric_text import NO_CHANGE, change_text, metric_text, range_text, shar
 ASKED = "live-run"
 """The run that the page waits for."""
 
+WORK = "Operations"
 PATIENCE = 0.2
 """Seconds that a click may wait before the page is drawn without the answer."""
 
@@ -49,42 +51,66 @@ def _answered(choice: Choice, mask: str, patience: float) -> Run:
 
 
 def point_of(run: Run) -> dict[str, Any] | None:
-    """The newest that is known: the whole split, the quick estimate, or nothing yet."""
+    """The newest that is known: the whole split, the quick estimate, or nothing yet; a first point says it is quick."""
     if run.state == FAILED:
         raise ValueError(run.message)
     if run.state == DONE:
         return run.result
     points = store().points(run.id)
-    return points[-1] if points else None
+    return {**points[-1], "quick": len(points) == 1} if points else None
 
 
 def tiles_html(point: dict[str, Any] | None, full: dict[str, Any] | None, heads: tuple[int, int]) -> str:
     """Heads kept, the metric with its interval and what was lost, parameters, and the work of a forward pass."""
     kept, total = heads
     gone = total - kept
-    tiles = [("Heads kept", f"{kept} / {total}", f"\N{MINUS SIGN}{gone}" if gone else "all of them", "")]
+    tiles = [Tile("Heads kept", f"{kept} / {total}", f"\N{MINUS SIGN}{gone}" if gone else "all of them")]
     if point is None:
-        waiting = "measuring …"
-        tiles += [("Metric", "…", waiting, ""), ("Parameters", "…", waiting, ""), ("Work of a pass", "…", waiting, "")]
+        tiles += [Tile(name, "…", "measuring …") for name in ("Metric", "Parameters", WORK)]
     else:
-        tiles += [_metric_tile(point, full), _size_tile(point, full), _work_tile(point, full)]
-    return '<div class="hl-numbers">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
+        tiles += [metric_tile(point, full), _size_tile(point, full), _work_tile(point, full)]
+    return '<div class="hl-numbers">' + "".join(_tile_html(tile) for tile in tiles) + "</div>"
 
 
-def _tile(name: str, value: str, note: str, mood: str) -> str:
-    return f'<div><span>{escape(name)}</span><b>{escape(value)}</b><em class="{mood}">{escape(note)}</em></div>'
+@dataclass(frozen=True)
+class Tile:
+    """A number under its name, what is to be said of it at once, and a line below; `mood` is that of the first."""
+
+    name: str
+    value: str
+    note: str
+    below: str = ""
+    mood: str = ""
 
 
-def _metric_tile(point: dict[str, Any], full: dict[str, Any] | None) -> tuple[str, str, str, str]:
+def _tile_html(tile: Tile) -> str:
+    below = f"<small>{escape(tile.below)}</small>" if tile.below else ""
+    return (
+        f"<div><span>{escape(tile.name)}</span><b>{escape(tile.value)}</b>"
+        f'<em class="{tile.mood}">{escape(tile.note)}</em>{below}</div>'
+    )
+
+
+def metric_tile(point: dict[str, Any], full: dict[str, Any] | None) -> Tile:
+    """The metric with its interval; a quick estimate says so, and is compared with nothing."""
     name = point["metric"]
-    value = metric_text(name, point["value"])
-    if full is None or not point["removed"]:
-        return _named(name), value, range_text(name, point["low"], point["high"]), ""
-    if point["n"] < full["n"]:
-        return _named(name), f"≈ {value}", f"first {point['n']} of {full['n']}", ""
-    change = change_text(name, point["value"] - full["value"])
+    named, value = name[:1].upper() + name[1:], metric_text(name, point["value"])
+    interval = range_text(name, point["low"], point["high"])
+    whole = full if full is not None and not is_quick(full, None) else None
+    if is_quick(point, whole):
+        of_all = f" of {whole['n']}" if whole else ""
+        return Tile(named, f"≈ {value}", f"first {point['n']}{of_all}", f"95\N{NO-BREAK SPACE}%: {interval}")
+    if whole is None or not point["removed"]:
+        return Tile(named, value, interval, "95\N{NO-BREAK SPACE}% interval")
+    change = change_text(name, point["value"] - whole["value"])
     note = change if change == NO_CHANGE else f"{change} · {chance_text(point['p'])}"
-    return _named(name), value, note, "hl-bad" if point["worse"] else ""
+    mood = "hl-bad" if point["worse"] else ""
+    return Tile(named, value, note, f"95\N{NO-BREAK SPACE}%: {interval}", mood)
+
+
+def is_quick(point: dict[str, Any], whole: dict[str, Any] | None) -> bool:
+    """Whether a point stands for the first examples only, as far as can be known."""
+    return bool(point["n"] < whole["n"] if whole else point.get("quick"))
 
 
 def chance_text(p: float) -> str:
@@ -92,17 +118,15 @@ def chance_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 
-def _size_tile(point: dict[str, Any], full: dict[str, Any] | None) -> tuple[str, str, str, str]:
+def _size_tile(point: dict[str, Any], full: dict[str, Any] | None) -> Tile:
     value = f"{point['parameters'] / 1e6:.2f}\N{NO-BREAK SPACE}M"
     saved = 1 - point["parameters"] / full["parameters"] if full else 0.0
-    return "Parameters", value, f"\N{MINUS SIGN}{share_text(saved, 1)}" if saved else "all of them", ""
+    return Tile("Parameters", value, f"\N{MINUS SIGN}{share_text(saved, 1)}" if saved else "all of them")
 
 
-def _work_tile(point: dict[str, Any], full: dict[str, Any] | None) -> tuple[str, str, str, str]:
+def _work_tile(point: dict[str, Any], full: dict[str, Any] | None) -> Tile:
+    """Counted operations are no time, so the tile says what they predict; the Speed tab measures it."""
     whole = full["flops"] if full else point["flops"]
     share = point["flops"] / whole if whole else 1.0
-    return "Work of a pass", share_text(share), f"{point['flops'] / 1e6:,.0f} MFLOP", ""
-
-
-def _named(metric: str) -> str:
-    return metric[:1].upper() + metric[1:]
+    below = f"predicted speed {1 / share:.2f}\N{NO-BREAK SPACE}×" if 0 < share < 1 else "counted, not timed"
+    return Tile(WORK, share_text(share), f"{point['flops'] / 1e6:,.0f} MFLOP a pass", below)
