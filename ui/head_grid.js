@@ -29,6 +29,8 @@ class Banks {
     if (isNew || data.revision !== this.revision) {
       this.revision = data.revision;
       this.chosen = new Set(data.chosen);
+      this.told = new Set(data.chosen);
+      this.steps = [];
       this.drag = null;
     }
     this.root.className = data.editing ? `${data.classes} hl-editing` : data.classes;
@@ -123,7 +125,10 @@ class Banks {
 
   tell() {
     this.paint();
-    this.report({ revision: this.revision, heads: [...this.chosen] });
+    const turned = [...without(this.chosen, this.told), ...without(this.told, this.chosen)];
+    if (this.data.editing && turned.length) this.steps.push(turned); // a page that is slow sees several at once
+    this.told = new Set(this.chosen);
+    this.report({ revision: this.revision, heads: [...this.chosen], steps: this.steps });
   }
 
   cellOf(event) {
@@ -225,6 +230,10 @@ function made(tag, classes = "", text = "") {
   element.className = classes;
   element.textContent = text;
   return element;
+}
+
+function without(some, others) {
+  return [...some].filter((one) => !others.has(one));
 }
 
 function joined(separator, ...parts) {

@@ -61,10 +61,14 @@ class GridLook:
 
 @dataclass(frozen=True)
 class MaskEdit:
-    """Heads that the user chose, and the number of times Python put another choice in its place."""
+    """Heads that the user chose, and the number of times Python put another choice in its place.
+
+    `steps` are the heads that each click or box since then turned, in order: a slow page sees several at once.
+    """
 
     mask: frozenset[HeadId] = frozenset()
     revision: int = 0
+    steps: tuple[frozenset[HeadId], ...] = ()
 
     def replaced(self, mask: frozenset[HeadId]) -> MaskEdit:
         """Another mask, which the browser takes over: for undo, presets and loading."""
@@ -104,8 +108,17 @@ def accepted(choice: object, given: MaskEdit, grid: HeadGrid, removed: frozenset
         case {"revision": int(revision), "heads": list(addresses)} if revision == given.revision:
             known = {str(head): head for head in grid}
             if all(isinstance(address, str) and address in known for address in addresses):
-                return MaskEdit(frozenset(known[address] for address in addresses) - removed, revision)
+                chosen = frozenset(known[address] for address in addresses) - removed
+                return MaskEdit(chosen, revision, _steps(choice.get("steps"), known))
     return given
+
+
+def _steps(told: object, known: Mapping[str, HeadId]) -> tuple[frozenset[HeadId], ...]:
+    """What the browser says of single clicks; nothing if any of it is not understood."""
+    match told:
+        case list(turned) if all(isinstance(one, list) and all(head in known for head in one) for one in turned):
+            return tuple(frozenset(known[head] for head in one) for one in turned)
+    return ()
 
 
 def payload(grid: HeadGrid, look: GridLook, given: MaskEdit) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from models.heads import HeadId
 from ui.head_grid import MaskEdit
@@ -25,8 +26,13 @@ class MaskHistory:
         return self.edit.mask
 
     def edited(self, edit: MaskEdit) -> MaskHistory:
-        """After the user's own hand in the grid."""
-        return replace(self, edit=edit) if edit.mask == self.mask else self._then(edit)
+        """After the user's own hand in the grid; clicks that came at once are as many steps."""
+        if edit.mask == self.mask:
+            return replace(self, edit=edit)
+        history = self
+        for mask in self._on_the_way(edit):
+            history = history._then(MaskEdit(mask, edit.revision))
+        return history._then(edit)
 
     def replaced(self, mask: frozenset[HeadId]) -> MaskHistory:
         """After a preset, a link, or anything else that sets the whole mask."""
@@ -43,6 +49,14 @@ class MaskHistory:
         if not self.after:
             return self
         return MaskHistory(self.edit.replaced(self.after[0]), (*self.before, self.mask), self.after[1:])
+
+    def _on_the_way(self, edit: MaskEdit) -> list[frozenset[HeadId]]:
+        """The masks between this one and the edited one, as far as the browser tells its single steps."""
+        known = len(self.edit.steps)
+        if edit.revision != self.edit.revision or edit.steps[:known] != self.edit.steps:
+            return []
+        masks = [*accumulate(edit.steps[known:], frozenset.symmetric_difference, initial=self.mask)][1:]
+        return masks[:-1] if masks and masks[-1] == edit.mask else []
 
     def _then(self, edit: MaskEdit) -> MaskHistory:
         return MaskHistory(edit, (*self.before, self.mask)[-LONGEST:])

@@ -57,6 +57,23 @@ def test_the_same_mask_again_is_no_step() -> None:
     assert history.edited(history.edit).before == history.before
 
 
+def test_clicks_that_come_at_once_are_taken_back_one_by_one() -> None:
+    clicks = tuple(frozenset({head}) for head in HEADS)
+    first = MaskHistory().edited(MaskEdit(frozenset(HEADS[:2]), 0, clicks[:2]))
+    history = first.edited(MaskEdit(frozenset(HEADS), 0, clicks))
+    for left in reversed(range(len(HEADS))):
+        history = history.undone()
+        assert history.mask == frozenset(HEADS[:left])
+    assert not history.before
+
+
+def test_steps_that_do_not_lead_to_the_mask_are_no_steps() -> None:
+    history = MaskHistory().edited(MaskEdit(frozenset(HEADS[:2]), 0, (frozenset(HEADS[5:]),)))
+    assert history.undone().mask == frozenset()
+    box = history.edited(MaskEdit(frozenset(HEADS[:6]), 0, (frozenset(HEADS[2:6]),)))
+    assert box.undone().mask == frozenset(HEADS[:2])
+
+
 def test_a_long_session_stays_bounded() -> None:
     history = MaskHistory()
     for step in range(LONGEST + 20):
