@@ -1,7 +1,9 @@
 """How fast the Prune Lab answers a click while a sweep runs, for every specimen; and how fast a sweep is cancelled.
 
 `python -m benchmarks.lab [--clicks 8] [MODEL …]` prints a table and says in the end whether the promises hold: a first
-number within a second and the whole split right after (medians), cancel within two seconds.
+number within a second and the whole split right after (medians; the slowest of the clicks stands beside them), cancel
+within two seconds. If the sweep has ended by then, a longer one is started to be cancelled. What could not be measured
+is no promise kept.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import argparse
 import sys
 import tempfile
 import time
+from math import isnan, nan
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +24,8 @@ from tools.browser import chromium
 
 PROMISED = {"first": 1.2, "whole": 3.5, "cancel": 2.0}
 """Seconds; a tenth or two of them are those of looking."""
+
+MEASURED = ("first", "slowest first", "whole", "slowest whole", "cancel")
 
 LOOK = """() => {
   const tiles = [...document.querySelectorAll('.hl-numbers > div')].map((tile) => tile.innerText);
@@ -34,9 +39,9 @@ def start_sweep(page: Page) -> None:
     page.locator(".st-key-cancel-sweep").wait_for(timeout=60_000)
 
 
-def answer(page: Page, kept: str) -> tuple[float, float]:
-    """Seconds until the mask's first number and until that of the whole split."""
-    started, first = time.perf_counter(), 0.0
+def answer(page: Page, kept: str, started: float) -> tuple[float, float]:
+    """Seconds since just before the click until the mask's first number, and until that of the whole split."""
+    first = 0.0
     while time.perf_counter() - started < 60:
         heads, metric = page.evaluate(LOOK)[:2]
         if kept in heads and "…" not in metric:
@@ -58,18 +63,47 @@ def measure(page: Page, server: AppServer, model: str, n_clicks: int) -> dict[st
     page.wait_for_timeout(3000)
     times = []
     for click in range(n_clicks):
-        cells.nth((7 * click + 3) % n_heads).click()
-        times.append(answer(page, f"{n_heads - click - 1} / {n_heads}"))
-    running = page.locator(".st-key-cancel-sweep").count() > 0
-    started = time.perf_counter()
-    if running:
-        page.locator(".st-key-cancel-sweep button").first.click()
-        page.locator(".st-key-resume-sweep").first.wait_for(timeout=60_000)
+        cell = cells.nth((7 * click + 3) % n_heads)
+        cell.scroll_into_view_if_needed()
+        started = time.perf_counter()
+        cell.click()
+        times.append(answer(page, f"{n_heads - click - 1} / {n_heads}", started))
+    firsts, wholes = zip(*times, strict=True)
     return {
-        "first": median(first for first, _ in times),
-        "whole": median(whole for _, whole in times),
-        "cancel": time.perf_counter() - started if running else float("nan"),
+        "first": median(firsts),
+        "slowest first": max(firsts),
+        "whole": median(wholes),
+        "slowest whole": max(wholes),
+        "cancel": cancelled(page),
     }
+
+
+def start_long_sweep(page: Page) -> None:
+    """One that tries every head at every step."""
+    page.get_by_role("button", name="New sweep").first.click()
+    page.locator(".st-key-sweep-order").filter(visible=True).get_by_role("combobox").click()
+    page.get_by_role("option", name="Greedy", exact=True).click()
+    page.locator(".st-key-start-sweep button").filter(visible=True).click()
+    page.locator(".st-key-cancel-sweep").wait_for(timeout=60_000)
+    page.wait_for_timeout(3000)
+
+
+def cancelled(page: Page) -> float:
+    """Seconds from the click on Cancel until the page offers to resume; not a number if nothing runs any more."""
+    if not page.locator(".st-key-cancel-sweep").count():
+        start_long_sweep(page)
+    if not page.locator(".st-key-cancel-sweep").count():
+        return nan
+    started = time.perf_counter()
+    page.locator(".st-key-cancel-sweep button").first.click()
+    page.locator(".st-key-resume-sweep").first.wait_for(timeout=60_000)
+    return time.perf_counter() - started
+
+
+def broken_promises(model: str, found: dict[str, float]) -> list[str]:
+    """What was promised and is not kept, or was not measured."""
+    told = {name: "not measured" if isnan(found[name]) else f"{found[name]:.2f} s" for name in PROMISED}
+    return [f"{model}: {name} {told[name]}" for name, most in PROMISED.items() if not found[name] <= most]
 
 
 def main() -> int:
@@ -79,7 +113,7 @@ def main() -> int:
     parser.add_argument("--clicks", type=int, default=8)
     options = parser.parse_args()
     broken = []
-    print(f"{'specimen':<22}{'first, s':>10}{'whole, s':>10}{'cancel, s':>11}")
+    print(f"{'specimen':<22}" + "".join(f"{name + ', s':>18}" for name in MEASURED))
     with (
         tempfile.TemporaryDirectory() as home,
         running_server(Path(home)) as server,
@@ -90,8 +124,8 @@ def main() -> int:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             found = measure(page, server, model, options.clicks)
             page.close()
-            print(f"{model:<22}{found['first']:>10.2f}{found['whole']:>10.2f}{found['cancel']:>11.2f}", flush=True)
-            broken += [f"{model}: {name} {found[name]:.2f} s" for name in PROMISED if found[name] > PROMISED[name]]
+            print(f"{model:<22}" + "".join(f"{found[name]:>18.2f}" for name in MEASURED), flush=True)
+            broken += broken_promises(model, found)
         browser.close()
     print("every promise kept" if not broken else "broken: " + "; ".join(broken))
     return 1 if broken else 0
