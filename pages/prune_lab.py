@@ -31,7 +31,7 @@ from ui.sentence import told
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import PRUNE_LAB, ROLES
 from ui.speed_card import show_speed
-from ui.sweep_card import show_sweep_button, show_sweeps, shown_sweep, sweep_form, sweeps_of
+from ui.sweep_card import show_sweep_button, show_sweep_numbers, show_sweeps, shown_sweep, sweep_form, sweeps_of
 from ui.tour import show_tour
 
 USUAL = ("gradient", "lrp", "confidence", "ablation")
@@ -137,6 +137,7 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
         st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else 0.7)(lab, shown.ended)
         with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
             show_sweep_button(shown)
+            show_sweep_numbers(shown)
             with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
                 sweep_form(lab.choice, methods, banks)
         return

@@ -29,6 +29,11 @@ def show_download(choice: Choice, mask: str) -> None:
 
 
 def _show_built(run: Run, model: str, form: str) -> None:
+    """The proof, the file and how to load it.
+
+    The button has the bytes before the click: what it made on the click would belong to nobody, and Streamlit would
+    throw it away at the next turns of a part that runs every second, perhaps before a slow browser has asked for it.
+    """
     proof = run.result["proof"]
     st.html(
         f'<p class="hl-proof"><b>Equal to the mask</b> to {proof["max_difference"]:.1e} of the largest output, '
@@ -38,7 +43,7 @@ def _show_built(run: Run, model: str, form: str) -> None:
     name = "".join(letter if letter.isalnum() else "-" for letter in model.rsplit("/", 1)[-1])
     st.download_button(
         "Download",
-        data=(run.folder / run.result["file"]).read_bytes,
+        data=(run.folder / run.result["file"]).read_bytes(),
         file_name=f"{name}-smaller-{form}.zip",
         mime="application/zip",
         key="download-model",

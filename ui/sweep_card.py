@@ -23,7 +23,7 @@ from ui.choice import Choice
 from ui.curves import Chart, Curve, pruning_chart
 from ui.method_form import option_widget
 from ui.sentence import by_click
-from ui.shell import theme
+from ui.shell import show_chart, theme
 
 STEPS = {"one head at a time": 0.0, "every 2 %": 0.02, "every 5 %": 0.05, "every 10 %": 0.1}
 SEVERAL = 3
@@ -80,7 +80,7 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
 
     The slots are always the same: an element that comes between others of a running fragment leaves stale copies.
     """
-    title, state, chart, below = st.empty(), st.empty(), st.empty(), st.empty()
+    title, state, chart = st.empty(), st.empty(), st.empty()
     newest = shown_sweep(runs)
     points = {run.id: split_points(store().points(run.id)) for run in [newest, *_others(runs, newest)]}
     order, random = points[newest.id]
@@ -96,16 +96,26 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
     curves += [Curve(order_name(run), points[run.id][0]) for run in _others(runs, newest) if points[run.id][0]]
     full = order[0] if not order[0]["removed"] else None
     figure = pruning_chart(Chart(curves, random, full, here), theme())
-    chart.plotly_chart(figure, config={"displayModeBar": False}, key="sweep-chart")
-    below.download_button(
-        "Numbers as CSV",
-        data=pd.DataFrame(store().points(newest.id)).to_csv(index=False),
-        file_name=f"sweep-{newest.id}.csv",
-        mime="text/csv",
-        key="sweep-csv",
-        on_click="ignore",
-        type="tertiary",
-    )
+    show_chart(figure, "sweep-chart", chart)
+
+
+def show_sweep_numbers(run: Run) -> None:
+    """The points of a sweep as a file.
+
+    Outside of what runs every second, and once the sweep has ended: a file that changes with every point is gone when
+    a slow browser asks for it.
+    """
+    points = store().points(run.id) if run.ended else []
+    if points:
+        st.download_button(
+            "Numbers as CSV",
+            data=pd.DataFrame(points).to_csv(index=False),
+            file_name=f"sweep-{run.id}.csv",
+            mime="text/csv",
+            key="sweep-csv",
+            on_click="ignore",
+            type="tertiary",
+        )
 
 
 def newest_order(choice: Choice) -> list[dict[str, Any]]:

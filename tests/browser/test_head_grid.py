@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
+from tests.browser.waiting import eventually
 from tools.app_server import running_server
 from ui.palette import IMPORTANCE, VARIABLES
 
@@ -133,21 +134,21 @@ def test_a_box_dragged_back_to_its_first_cell_is_one_click(grids: Page) -> None:
 
 
 def test_an_answer_that_comes_late_undoes_no_newer_click(page: Page, address: str) -> None:
-    answers: list[Callable[[], None]] = []
+    answers: list[tuple[bytes, Callable[[], None]]] = []
     late = False
 
     def delay(socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
-        server.on_message(lambda m: answers.append(lambda: socket.send(m)) if late else socket.send(m))
+        server.on_message(lambda m: answers.append((m, lambda: socket.send(m))) if late else socket.send(m))
 
     page.route_web_socket(re.compile("_stcore/stream"), delay)
     page.goto(address)
     expect(page.get_by_text("run 1 is complete")).to_be_visible()
     late = True
     cell(page, "mask", "encoder.1.1").click()
-    page.wait_for_timeout(1500)  # until the server has answered the first click
-    first = answers.copy()
-    assert first, "nothing was held back"
+    eventually(page, lambda: any(b"1 heads: encoder.1.1" in message for message, _ in answers), True)
+    page.wait_for_timeout(1000)  # until the rest of that answer has come
+    first = [deliver for _, deliver in answers]
     cell(page, "mask", "encoder.2.2").click()
     for deliver in first:
         deliver()
@@ -215,8 +216,9 @@ def test_a_mask_that_python_replaced_ignores_what_the_browser_still_sends(grids:
     cell(grids, "mask", "encoder.6.6").click()
     expect(grids.get_by_text("revision 0, 1 heads: encoder.6.6")).to_be_visible()
     grids.get_by_text("slow", exact=True).click()
-    grids.get_by_role("button", name="keep all").click()
-    cell(grids, "mask", "encoder.7.7").click()  # while the page still shows the old mask
+    expect(grids.get_by_text("run 3 is complete")).to_be_visible()
+    grids.get_by_role("button", name="keep all").evaluate("button => button.click()")
+    cell(grids, "mask", "encoder.7.7").evaluate("cell => cell.click()")  # while the page still shows the old mask
     assert grids.locator(".st-key-grid-mask .hl-off").count() == 2
     expect(grids.get_by_text("revision 1, 0 heads")).to_be_visible()
     expect(grids.locator(".st-key-grid-mask .hl-off")).to_have_count(0)
@@ -276,7 +278,12 @@ def test_thirty_two_columns_fit_seven_hundred_pixels(page: Page, address: str) -
 def test_banks_wrap_when_the_page_is_narrow(grids: Page) -> None:
     for width, rows in [(1440, 1), (700, 2), (420, 3)]:
         grids.set_viewport_size({"width": width, "height": 900})
-        drawn = grids.locator(".st-key-grid-scores [role=grid]")
-        tops = drawn.evaluate_all("grids => grids.map(grid => Math.round(grid.getBoundingClientRect().top))")
-        widths = cells(grids, "scores").evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().width)")
-        assert (len(set(tops)), min(widths) >= 16) == (rows, True), width
+        eventually(grids, lambda: laid_out(grids), (rows, True))
+
+
+def laid_out(grids: Page) -> tuple[int, bool]:
+    """In how many rows the banks stand, and whether their cells are wide enough for a finger."""
+    drawn = grids.locator(".st-key-grid-scores [role=grid]")
+    tops = drawn.evaluate_all("grids => grids.map(grid => Math.round(grid.getBoundingClientRect().top))")
+    widths = cells(grids, "scores").evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().width)")
+    return len(set(tops)), min(widths) >= 16

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.downloads import downloaded
+
 pytestmark = pytest.mark.browser
 
 
@@ -52,8 +54,6 @@ def test_the_table_can_be_taken_home(page: Page, address: str) -> None:
     page.goto(f"{address}/importance?model=looker&n=32")
     expect(page.locator(".st-key-multiples [role=grid]")).to_have_count(4)
     page.get_by_role("tab", name="Table").click()
-    with page.expect_download() as started:
-        page.locator(".st-key-csv button").click()
-    lines = started.value.path().read_text().splitlines()
+    lines = downloaded(page, page.locator(".st-key-csv button")).read_text().splitlines()
     assert lines[0].startswith("Head,Gradient,Gradient ±")
     assert len(lines) == 37

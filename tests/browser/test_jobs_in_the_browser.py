@@ -50,7 +50,7 @@ def test_a_run_from_a_shell_shows_survives_a_refresh_and_is_cancelled(server: Ap
     assert not store.get(run.id).ended
     page.locator(".st-key-cancel button").click()
     expect(page.locator(".st-key-resume button")).to_be_visible()
-    assert wait(store, run, 5).state == CANCELLED
+    assert wait(store, run, 60).state == CANCELLED
     page.locator(".st-key-resume button").click()
     expect(page.locator(".st-key-cancel button")).to_be_visible()
     store.cancel(run.id)

@@ -7,8 +7,10 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
+PATIENT = 300_000
+"""Milliseconds that a short training takes at most on a busy machine."""
 
-@pytest.mark.timeout(240)
+
 def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str) -> None:
     page.goto(f"{address}/learn?model=looker")
     page.get_by_text("Subset", exact=True).click()
@@ -18,7 +20,7 @@ def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str)
         page.get_by_role("spinbutton", name=label).press("Tab")
     page.locator(".st-key-start-learning button").click()
     expect(page.get_by_text("The gate movie")).to_be_visible()
-    expect(page.get_by_role("link", name="Send the mask to the Prune Lab")).to_be_visible(timeout=150_000)
+    expect(page.get_by_role("link", name="Send the mask to the Prune Lab")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
     page.locator(".st-key-play button").click()
     expect(page.get_by_text(re.compile("At step 3|At step 2"))).to_be_visible()
@@ -27,7 +29,6 @@ def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str)
     expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
 
 
-@pytest.mark.timeout(240)
 def test_one_click_stops_a_run_that_is_drawn_again_and_again(page: Page, address: str) -> None:
     page.goto(f"{address}/learn?model=looker")
     for label, value in (("Steps", "90000"), ("Seed", "7")):

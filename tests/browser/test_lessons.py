@@ -14,7 +14,7 @@ from lessons.lesson import Step, lesson_of, lessons
 from tools.app_server import AppServer
 from ui.role_facts import RoleFacts
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.browser
 
 PATIENT = 300_000
 MEASURED = re.compile(r"Here:(?!\s*measuring)")

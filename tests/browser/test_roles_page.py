@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tasks.natural import CONLLU
+from tests.browser.downloads import downloaded
 
 pytestmark = pytest.mark.browser
 
@@ -62,9 +63,7 @@ def test_a_list_of_heads_is_counted_and_a_wrong_one_gets_one_sentence(page: Page
 
 def test_the_table_of_a_role_can_be_taken_home(page: Page, address: str) -> None:
     page.goto(f"{address}/roles?model=looker&view=Tables&role=Neighbourhood")
-    with page.expect_download() as started:
-        page.locator(".st-key-csv button").click()
-    lines = started.value.path().read_text().splitlines()
+    lines = downloaded(page, page.locator(".st-key-csv button")).read_text().splitlines()
     assert lines[0] == "Head,Has it,Score,Baseline,Looks,Case,Compared with,p"
     assert len(lines) == 37
     assert "a patch at most one away" in lines[1]

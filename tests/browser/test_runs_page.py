@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from jobs.client import run_here
 from jobs.kinds.sweep import SweepRun
 from jobs.run import Run
 from jobs.store import Store
+from tests.browser.downloads import downloaded
 from tools.app_server import AppServer, running_server
 
 pytestmark = pytest.mark.browser
@@ -64,12 +66,12 @@ def test_the_report_arrives_however_late_the_browser_asks_and_opens_from_disk_wi
     page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
     expect(page.locator(".st-key-compare-chart")).to_be_visible()
     report = tmp_path / "report.html"
-    with page.expect_download() as started:
-        page.locator(".st-key-report button").click()
-    started.value.save_as(report)
+    asked_for: list[str] = []
+    page.on("download", lambda one: asked_for.append(one.url))
+    shutil.copy(downloaded(page, page.locator(".st-key-report button")), report)
     assert report.stat().st_size < 8_000_000
     page.wait_for_timeout(LATE)
-    late = page.request.get(started.value.url)
+    late = page.request.get(asked_for[-1])
     assert (late.status, late.body()) == (200, report.read_bytes())
     context = browser.new_context(offline=True)
     asked: list[str] = []
@@ -80,9 +82,8 @@ def test_the_report_arrives_however_late_the_browser_asks_and_opens_from_disk_wi
     expect(opened.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(opened.get_by_text("Repeat it with").first).to_be_visible()
     expect(opened.get_by_text(re.compile("heads go before the first point")).first).to_be_visible()
-    with opened.expect_download() as taken:
-        opened.get_by_role("link", name="CSV").first.click()
-    assert Path(taken.value.path()).read_text(encoding="utf-8").startswith("heads removed,metric,")
+    table = downloaded(opened, opened.get_by_role("link", name="CSV").first)
+    assert table.read_text(encoding="utf-8").startswith("heads removed,metric,")
     context.close()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
@@ -91,9 +92,24 @@ def test_the_tables_arrive_as_csv_files_in_one_archive(page: Page, swept: tuple[
     server, runs = swept
     page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
     expect(page.locator(".st-key-compare-chart")).to_be_visible()
-    with page.expect_download() as started:
-        page.locator(".st-key-report-csv button").click()
-    with zipfile.ZipFile(started.value.path()) as archive:
+    with zipfile.ZipFile(downloaded(page, page.locator(".st-key-report-csv button"))) as archive:
         names = archive.namelist()
         assert {name.rpartition("-")[2] for name in names} == {"curve.csv", "points.csv", "order.csv"}
         assert {name.split("-")[2] for name in names} == {run.id[:6] for run in runs}
+
+
+def test_the_size_for_a_lecture_hall_is_in_the_link_and_stays_on_the_way(
+    page: Page, swept: tuple[AppServer, list[Run]]
+) -> None:
+    server, runs = swept
+    title = page.locator("h1.hl-title")
+    page.goto(f"{server.address}/runs?run={runs[0].id}&size=presenter")
+    expect(title).to_have_css("font-size", "42px")
+    expect(page.locator(".st-key-compare-chart .xtick text").first).to_have_css("font-size", "18px")
+    page.locator("[data-testid=stSidebar]").get_by_role("link", name="Learn").click()
+    expect(title).to_have_text("Learn")
+    expect(page).to_have_url(re.compile("size=presenter"))
+    expect(title).to_have_css("font-size", "42px")
+    page.locator(".st-key-presenter-size label").click()
+    expect(title).to_have_css("font-size", "30px")
+    expect(page).not_to_have_url(re.compile("size="))
