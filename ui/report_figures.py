@@ -176,7 +176,7 @@ def _dynamics(run: Run, result: Result, points: Points) -> list[Drawn]:
 
 def _roles(run: Run, result: Result, points: Points) -> list[Drawn]:
     del run, points
-    counts = {result["about"][key]["title"]: n for key, n in result["counts"].items() if n}
+    counts = {result["about"][key]["title"]: n for key, n in result["counts"].items() if n and key in result["about"]}
     if not counts:
         return []
     figure = go.Figure(go.Bar(x=list(counts.values()), y=list(counts), orientation="h"))
