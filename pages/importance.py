@@ -26,7 +26,7 @@ from ui.head_grid import legend_html, select_head
 from ui.importance_view import agreement_html, bank_captions, finding, layer_shares, ranked_by_all, score_look
 from ui.method_form import SIZES, USUAL, Scoring, method_options
 from ui.offering import offered
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.site_map import FIAK, LEARN
 
 FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
@@ -117,7 +117,7 @@ def show_balance(balance: dict[str, float], title: str) -> None:
         f'<h2 class="hl-card-title">{escape(title)} adds up: {whole:.4g} goes in, {sum(parts):.4g} comes out</h2>'
         f'<p class="hl-source">Relative gap {gap:.0e} · first batch of examples</p>'
     )
-    st.plotly_chart(balance_bars(balance, theme()), config={"displayModeBar": False}, key="balance")
+    show_chart(balance_bars(balance, theme()), "balance")
 
 
 def compared(
@@ -214,7 +214,7 @@ def show_layers(runs: dict[str, Run], grid: HeadGrid) -> None:
     title, run = next(iter(runs.items()))
     st.html(f'<h2 class="hl-card-title">{escape(title)} by layer</h2>')
     shares = layer_shares(scores_of(run, grid).values, grid)
-    st.plotly_chart(layer_bars(shares, theme()), config={"displayModeBar": False}, key="layers")
+    show_chart(layer_bars(shares, theme()), "layers")
 
 
 def show_comparison(
