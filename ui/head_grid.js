@@ -128,7 +128,7 @@ class Banks {
     const turned = [...without(this.chosen, this.told), ...without(this.told, this.chosen)];
     if (this.data.editing && turned.length) this.steps.push(turned); // a page that is slow sees several at once
     this.told = new Set(this.chosen);
-    this.report({ revision: this.revision, heads: [...this.chosen], steps: this.steps });
+    this.report({ revision: this.revision, heads: [...this.chosen], steps: [...this.steps] });
   }
 
   cellOf(event) {
