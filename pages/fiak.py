@@ -35,13 +35,12 @@ from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.run_button import show_run_button
 from ui.sentence import told
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.site_map import ATTENTION, MODEL
 from ui.training_chart import training_chart
 
 WIDTH = 64
 LENGTHS = [2**power for power in range(4, 13)]
-CHART = {"displayModeBar": False}
 
 
 def name_of(run: Run) -> str:
@@ -101,13 +100,13 @@ def show_course(choice: Choice, run: Run) -> None:
         st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">{escape(name_of(run))}</p>')
         if points and full:
             figure = training_chart(points, PHASES, full, theme())
-            st.plotly_chart(figure, config=CHART, key="course")
+            show_chart(figure, "course")
     with middle.container(border=True, height="stretch"):
         lost = next((point["loss"] for point in reversed(points) if point.get("loss") is not None), None)
         told = "Loss of training" if lost is None else f"Loss of training: {lost:.3f}"
         st.html(f'<h2 class="hl-card-title">{told}</h2><p class="hl-source">Mean since it was last told</p>')
         if lost is not None:
-            st.plotly_chart(loss_figure(points, PHASES, theme()), config=CHART, key="loss")
+            show_chart(loss_figure(points, PHASES, theme()), "loss")
     with right.container(border=True, height="stretch"):
         spread = next((point["histograms"] for point in reversed(points) if point.get("histograms")), None)
         st.html(
@@ -115,7 +114,7 @@ def show_course(choice: Choice, run: Run) -> None:
             '<p class="hl-source">1 is where all of them began; the smallest go</p>'
         )
         if spread:
-            st.plotly_chart(histogram_figure(spread, theme()), config=CHART, key="histograms")
+            show_chart(histogram_figure(spread, theme()), "histograms")
 
 
 def show_priors(path: Path, key: str) -> None:
@@ -132,20 +131,20 @@ def show_priors(path: Path, key: str) -> None:
         '<p class="hl-source">Rows are queries, columns keys; the colours go from the weakest prior to the strongest, '
         "what was pruned is left empty</p>"
     )
-    st.plotly_chart(prior_maps(priors, kept, heads, theme()), config=CHART, key=f"maps-{key}")
+    show_chart(prior_maps(priors, kept, heads, theme()), f"maps-{key}")
     if not keys.all():
         st.html(
             '<h2 class="hl-card-title">Which keys die</h2>'
             f'<p class="hl-source">{int((~keys).sum())} of {keys.size} keys of heads are gone</p>'
         )
-        st.plotly_chart(key_figure(keys, heads, theme()), config=CHART, key=f"keys-kept-{key}")
+        show_chart(key_figure(keys, heads, theme()), f"keys-kept-{key}")
     images = image_maps(key_strength(priors), heads, theme())
     if images is not None:
         st.html(
             '<h2 class="hl-card-title">How strong each patch of the image is as a key</h2>'
             '<p class="hl-source">Priors summed over queries, laid back on the patches</p>'
         )
-        st.plotly_chart(images, config=CHART, key=f"images-{key}")
+        show_chart(images, f"images-{key}")
 
 
 def show_links(choice: Choice, run: Run) -> None:
@@ -169,7 +168,7 @@ def show_diversity(run: Run) -> None:
         '<p class="hl-source">Share of attention that two heads of a layer do not have in common, mean over pairs and '
         "16 examples; the measure is ours</p>"
     )
-    st.plotly_chart(diversity_figure(spread, theme()), config=CHART, key="diversity")
+    show_chart(diversity_figure(spread, theme()), "diversity")
 
 
 def show_ratios(run: Run) -> None:
@@ -181,7 +180,7 @@ def show_ratios(run: Run) -> None:
     ratios = [layer_ratios(length, WIDTH, run.spec["scores"], run.spec["keys"]) for length in LENGTHS]
     curves = {"operations": [one for one, _ in ratios], "memory": [one for _, one in ratios]}
     length = run.result["layers"][0]["length"]
-    st.plotly_chart(ratio_figure(LENGTHS, curves, length, theme()), config=CHART, key="ratios")
+    show_chart(ratio_figure(LENGTHS, curves, length, theme()), "ratios")
 
 
 def show_fractions(runs: list[Run]) -> None:
@@ -196,7 +195,7 @@ def show_fractions(runs: list[Run]) -> None:
             f'<p class="hl-source">After fine-tuning; test, {n} examples, bars are 95 % intervals, lines the means of '
             "runs; trainings may differ, the table tells</p>"
         )
-        st.plotly_chart(fractions_figure(points, theme()), config=CHART, key="fractions")
+        show_chart(fractions_figure(points, theme()), "fractions")
 
 
 def show_table(runs: list[Run]) -> None:
@@ -221,7 +220,7 @@ def show_table(runs: list[Run]) -> None:
         '<p class="hl-source">The newest runs; the table has all of them, with 95 % intervals in brackets</p>'
     )
     results = [{**run.result, "name": name_of(run)} for run in runs[:4]]
-    st.plotly_chart(stages_figure(results, theme()), config=CHART, key="stages")
+    show_chart(stages_figure(results, theme()), "stages")
     st.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key="fiak-table")
 
 

@@ -34,7 +34,7 @@ from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.run_button import show_run_button
 from ui.sentence import told
-from ui.shell import begin_page, one_sentence, theme
+from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.site_map import PRUNE_LAB
 from ui.training_chart import training_chart
 
@@ -45,7 +45,6 @@ ABOUT = {
     "rises slowly; then heads are removed and the rest is trained on.",
     "dsp": "Differentiable subset pruning (Li et al. 2021): heads compete for exactly K places while it cools.",
 }
-CHART = {"displayModeBar": False}
 
 
 def settings_form(gates: str, n_heads: int) -> tuple[dict[str, Any], str]:
@@ -203,7 +202,7 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> HeadId | N
     left, right = st.columns([2.6, 1])
     with left:
         figure = movie_figure(movie, max(run.spec["n_steps"], movie.steps[-1]), frame, theme())
-        st.plotly_chart(figure, config=CHART, key="movie")
+        show_chart(figure, "movie")
         row = st.container(horizontal=True, vertical_alignment="center")
         if row.button("Play", icon=":material/play_arrow:", on_click=play, key="play", disabled=len(movie.steps) < 3):
             st.rerun()
@@ -253,12 +252,12 @@ def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[Hea
             counts = movie.n_kept(frame)
             told = ", ".join(f"{n} {bank}" for bank, n in counts.items())
             st.html(f'<h2 class="hl-card-title">Heads that would stay at this step: {told}</h2>')
-            st.plotly_chart(bank_figure(movie, frame, theme()), config=CHART, key="banks-chart")
+            show_chart(bank_figure(movie, frame, theme()), "banks-chart")
         with right.container(border=True, height="stretch"):
             show_metric(choice, run, points)
         with st.container(border=True):
             st.html(f'<h2 class="hl-card-title">{escape(outlay_title(points))}</h2>')
-            st.plotly_chart(outlay_figure(points, theme()), config=CHART, key="outlay-chart")
+            show_chart(outlay_figure(points, theme()), "outlay-chart")
     if run.state == DONE:
         with state:
             show_end(choice, run, grid)
@@ -276,7 +275,7 @@ def show_metric(choice: Choice, run: Run, points: list[dict[str, Any]]) -> None:
     st.html(f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on development: {ends}</h2>')
     trained = {phase: PHASES[phase] for phase in ("gates", "fine-tuning")}
     figure = training_chart(points, trained, full, theme())
-    st.plotly_chart(figure, config=CHART, key="metric-chart")
+    show_chart(figure, "metric-chart")
 
 
 def show_end(choice: Choice, run: Run, grid: HeadGrid) -> None:
