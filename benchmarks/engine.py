@@ -40,7 +40,7 @@ BATCH = 16
 GOING = 0.5
 """Share of the heads that go when models are timed."""
 
-SPECIMENS = ("translator", "reader", "writer", "looker")
+SPECIMENS = ("translator", "reader", "writer", "all-attention-writer", "looker")
 SMALL_SPECIMENS = ("looker",)
 SMALL_BERT = BertConfig(num_hidden_layers=4, num_attention_heads=4, hidden_size=64, intermediate_size=256)
 
@@ -95,8 +95,18 @@ def main() -> int:
         promises += peer_promises(
             bert, half_of_every_layer(bert), random_batch(bert, BATCH, scale.length).inputs["input_ids"]
         )
-    print("\n".join(promise.line() for promise in promises))
+    print("\n".join(["", *table(promises)]))
     return 0 if device.type != "cpu" or options.small or all(promise.is_kept for promise in promises) else 1
+
+
+def table(promises: Sequence[Promise]) -> list[str]:
+    """The promises as lines of a Markdown table."""
+    rows = [
+        f"| {one.text} | {one.figure:.3g} | {'≤' if one.at_most else '≥'} {one.bound:g} | "
+        f"{'kept' if one.is_kept else 'BROKEN'} |"
+        for one in promises
+    ]
+    return ["| promise | figure | bound | |", "|---|---|---|---|", *rows]
 
 
 def _options() -> argparse.Namespace:

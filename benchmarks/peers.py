@@ -1,7 +1,7 @@
 """Torch-Pruning and TextPruner on the same model and heads, each in a virtual environment of its own.
 
 The environments are made where the project's own is, in .venv/peers, the first time they are needed; `make clean` takes
-them away. What a tool cannot do is told in one line.
+them away. What a tool cannot do is told in one line, and a promise that is not kept.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def peer_promises(head_model: HeadModel, mask: HeadMask, tokens: Tensor) -> list
                 theirs = peer.answer(folder)
             except OSError as error:
                 print(f"peers        {peer.name} cannot do this: {error}", flush=True)
+                promises.append(Promise(f"{peer.name}: installed and run", 0, 1, False))
                 continue
             print(_line(peer.name, theirs), flush=True)
             gap = float((torch.tensor(ours["logits"]) - torch.tensor(theirs["logits"])).abs().max()) / change
