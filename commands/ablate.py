@@ -79,7 +79,7 @@ def _lines(found: dict[str, Any], run_id: str) -> Iterator[str]:
     yield ""
     yield (
         f"heads removed alone: {len(marked)} of {len(found['alone'])} change {metric} significantly "
-        f"(paired, p < 0.01), {len(better)} of them for the better"
+        f"({found['alone'][0].get('test') or 'paired'}, p < 0.01), {len(better)} of them for the better"
     )
     yield from (_row(row) for row in sorted(found["alone"], key=lambda row: abs(row["difference"]), reverse=True)[:10])
     yield ""

@@ -125,7 +125,8 @@ def _verdict(found: dict[str, Any]) -> str:
     worse, last = found["first_worse"], found["points"][-1]
     if worse is None:
         return f"no point, up to {last['removed']} heads removed, is significantly worse than the unpruned model"
+    test = worse.get("test") or "paired"
     return (
-        f"the first point that is significantly worse than the unpruned model (paired, p < 0.01): "
+        f"the first point that is significantly worse than the unpruned model ({test}, p < 0.01): "
         f"{worse['removed']} heads removed, {found['metric']} {worse['value']:.4g}"
     )

@@ -5,7 +5,7 @@ Here importance, which knows no strategy, and pruning, which knows no method, me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -56,6 +56,7 @@ class Calibration:
             heads_of(self.head_model.grid, self.head_model.removed, banks),
             gone=self.head_model.removed,
             scores=self.scores,
+            scoring=self.scoring,
             losses=self.losses,
             gradients=self.gradients,
             roles=self.roles() if ROLES in strategy.needs else {},
@@ -63,19 +64,28 @@ class Calibration:
 
     def scores(self, mask: HeadMask) -> Scores:
         """The scores of the really smaller model, as the method gives them."""
-        from analysis.importance.method import method_of, score
         from models.heads import HeadId
+
+        for _ in self.scoring(mask):
+            pass
+        found = self._learned() if self.method in SOURCES else self._scored[str(mask)]
+        return {HeadId.parse(head): value for head, value in found.items()}
+
+    def scoring(self, mask: HeadMask) -> Iterator[None]:
+        """Finds these scores batch by batch, so that they are known to `scores`; nothing to do where they are."""
+        from analysis.importance.method import combined, method_of, portions
         from pruning.surgery import without_heads
 
-        if self.method in SOURCES:
-            return {HeadId.parse(head): value for head, value in self._learned().items()}
-        known = Measured(self.folder, self.fingerprint, self._evaluator.mark, "scores", self.method, dict(self.options))
-        if str(mask) not in known:
-            method = method_of(self.method)(**self.options)
-            left = without_heads(self.head_model, mask) if mask else self.head_model
-            values = score(method, left, self.task, SPLIT, self.n).values
-            known[str(mask)] = {str(head): value for head, value in values.items()}
-        return {HeadId.parse(head): value for head, value in known[str(mask)].items()}
+        if self.method in SOURCES or str(mask) in self._scored:
+            return
+        method = method_of(self.method)(**self.options)
+        left = without_heads(self.head_model, mask) if mask else self.head_model
+        found = []
+        for portion in portions(method, left, self.task, self.task.batches(left, SPLIT, self.n)):
+            found.append(portion)
+            yield
+        values = combined(method, left.grid, found).values
+        self._scored[str(mask)] = {str(head): value for head, value in values.items()}
 
     def _learned(self) -> dict[str, float]:
         """Scores that another run gave, the last one if none is named; they do not change as heads go."""
@@ -122,6 +132,11 @@ class Calibration:
                 if finding.verdict:
                     found.setdefault(head, []).append(key)
         return found
+
+    @cached_property
+    def _scored(self) -> Measured:
+        about = (self.fingerprint, self._evaluator.mark, "scores", self.method, dict(self.options))
+        return Measured(self.folder, *about)
 
     @cached_property
     def _evaluator(self) -> Evaluator:

@@ -13,7 +13,7 @@ from typing import Any
 from jobs.home import trouble
 
 FILE = "measured.sqlite"
-EDITION = 1
+EDITION = 2
 """Raised when the same mask would be measured otherwise than before, so that old measurements are not taken."""
 
 SCHEMA = """

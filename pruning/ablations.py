@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -27,8 +27,8 @@ Cache = MutableMapping[str, dict[str, Any]]
 class Effect:
     """What becomes of the headline metric where `head` is removed, or where its layer keeps no other.
 
-    `difference` is that to the unpruned model, with its 95 % interval and the paired p-value; above 0 is better where a
-    higher metric is.
+    `difference` is that to the unpruned model, with its 95 % interval and the p-value of the paired test of that name;
+    above 0 is better where a higher metric is.
     """
 
     table: str
@@ -39,6 +39,7 @@ class Effect:
     high: float
     p: float
     n: int
+    test: str = ""
 
     @property
     def significant(self) -> bool:
@@ -51,8 +52,8 @@ class Effect:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Effect:
-        """What `to_json` wrote."""
-        return cls(**{field.name: record[field.name] for field in fields(cls)})
+        """What `to_json` wrote; effects of old know no name of a test."""
+        return cls(**{field.name: record[field.name] for field in fields(cls) if field.name in record})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +82,16 @@ def effects(judges: Judges, cache: Cache | None = None, have: Sequence[Effect] =
     The best head of a layer is chosen on development and reported on test, for whoever chooses on what is reported
     flatters the choice.
     """
+    return (effect for effect in effect_steps(judges, cache, have) if effect is not None)
+
+
+def effect_steps(judges: Judges, cache: Cache | None = None, have: Sequence[Effect] = ()) -> Iterator[Effect | None]:
+    """The same, with None after every batch."""
     known: Cache = {} if cache is None else cache
     found = list(have)
     for number, (table, head, evaluator) in enumerate(_planned(judges, found)):
         if number >= len(have):
-            found.append(_effect(table, head, evaluator, known))
+            found.append((yield from _effect(table, head, evaluator, known)))
             yield found[-1]
 
 
@@ -106,6 +112,7 @@ def change(evaluator: Evaluator, mask: HeadMask) -> dict[str, Any]:
         "high": compared.high,
         "p": compared.p_value,
         "n": compared.n,
+        "test": compared.test,
     }
 
 
@@ -164,11 +171,13 @@ def _planned(judges: Judges, found: Sequence[Effect]) -> Iterator[tuple[str, Hea
         yield from ((SECOND, head, judges.second) for head in heads)
 
 
-def _effect(table: str, head: HeadId, evaluator: Evaluator, cache: Cache) -> Effect:
+def _effect(table: str, head: HeadId, evaluator: Evaluator, cache: Cache) -> Generator[None, None, Effect]:
     mask = _mask(table, head, evaluator)
     key = f"{evaluator.mark} {mask}"
     known = cache.get(key)
     if known is None:
+        for judged in (evaluator.unpruned, mask):
+            yield from (None for _ in evaluator.steps(judged))
         known = cache[key] = change(evaluator, mask)
     return Effect(table, str(head), **known)
 

@@ -58,6 +58,7 @@ class Evaluator:
         self._taught = Passes(head_model, taught)
         self._outcomes = _Recent[Outcomes](max(2, REMEMBERED // sum(map(len, batches))))
         self._losses = _Recent[float](MOST_LOSSES)
+        self._shared_losses = _Recent[float](MOST_LOSSES)  # apart, so that a loss alone is never one of these
 
     @classmethod
     def of(cls, head_model: HeadModel, task: Task, split: str, n: int | None = None) -> Evaluator:
@@ -100,12 +101,14 @@ class Evaluator:
         """All of a point but its loss, for somebody who waits."""
         mask = self._own(mask)
         outcomes = yield from self.steps(mask)
-        p, worse = (None, False) if not mask else self._compared((yield from self.steps(self.unpruned)), outcomes)
+        compared = (None, False, "") if not mask else self._compared((yield from self.steps(self.unpruned)), outcomes)
+        p, worse, test = compared
         estimate = self.task.metrics[0].estimate(outcomes)
         cost = self._costs.under(mask)
         return Verdict(
             removed=len(mask), mask=str(mask), metric=estimate.metric, value=estimate.value, low=estimate.low,
             high=estimate.high, n=estimate.n, parameters=cost.parameters, flops=cost.flops, p=p, worse=worse,
+            test=test,
         )  # fmt: skip
 
     # losses
@@ -128,15 +131,17 @@ class Evaluator:
     def losses(self, masks: Sequence[HeadMask]) -> list[float]:
         """The mean losses under many masks, each batch computed from the first layer on where they differ.
 
-        Several masks share a pass where there is room, so a loss may differ from that of its mask alone by rounding.
+        Several masks share a pass where there is room, so a loss may differ from that of its mask alone by rounding:
+        far less than what strategies tell apart (`EQUAL_LOSSES` in pruning/strategies/strategy.py).
         """
         own = [self._own(mask) for mask in masks]
-        unknown = list({mask.removed: mask for mask in own if mask.removed not in self._losses}.values())
+        unknown = {mask.removed: mask for mask in own if self._loss_if_known(mask) is None}
         if len(unknown) > 1:
-            found = [self._under(batch, unknown) for batch in self._taught.batches]
+            found = [self._under(batch, list(unknown.values())) for batch in self._taught.batches]
             means = self._means(torch.cat(found, dim=1))
-            self._losses.update({mask.removed: mean for mask, mean in zip(unknown, means, strict=True)})
-        return [self.loss(mask) for mask in own]
+            self._shared_losses.update(zip(unknown, means, strict=True))
+        known = ((mask, self._loss_if_known(mask)) for mask in own)
+        return [self.loss(mask) if loss is None else loss for mask, loss in known]
 
     # what is judged
 
@@ -167,6 +172,12 @@ class Evaluator:
     def _costs(self) -> Costs:
         return Costs.of(self.head_model)
 
+    def _loss_if_known(self, mask: HeadMask) -> float | None:
+        """The loss, as computed alone or with others."""
+        return next(
+            (known[mask.removed] for known in (self._losses, self._shared_losses) if mask.removed in known), None
+        )
+
     def _own(self, mask: HeadMask) -> HeadMask:
         if mask.grid != self.head_model.grid:
             raise ValueError(f"a mask for {mask.grid.describe()}; this model has {self.head_model.grid.describe()}")
@@ -180,11 +191,11 @@ class Evaluator:
         columns = joined(self._taught.look(number, mask, partial(self.task.observe, self.head_model)))
         return Outcomes(self.task.key, batch.split, np.array(batch.indices), columns)
 
-    def _compared(self, unpruned: Outcomes, outcomes: Outcomes) -> tuple[float, bool]:
-        """The p-value, and whether the second is significantly worse than the first."""
+    def _compared(self, unpruned: Outcomes, outcomes: Outcomes) -> tuple[float, bool, str]:
+        """The p-value, whether the second is significantly worse than the first, and the name of the test."""
         found = self.task.compare(unpruned, outcomes)
         fallen = found.difference < 0 if self.task.higher_is_better else found.difference > 0
-        return found.p_value, fallen and found.p_value < SIGNIFICANT
+        return found.p_value, fallen and found.p_value < SIGNIFICANT, found.test
 
     def _under(self, batch: Batch, masks: Sequence[HeadMask]) -> Float[Tensor, "mask row"]:
         """The losses of the rows under every mask; what all masks have in common is computed once."""
@@ -192,11 +203,10 @@ class Evaluator:
         return torch.cat(found, dim=1)
 
     def _under_all(self, masks: Sequence[HeadMask], batch: Batch) -> Float[Tensor, "mask row"]:
-        gates = torch.stack([mask.as_gates(self.head_model.device) for mask in masks])
+        gates = torch.stack([mask.as_gates() for mask in masks])
         if recorded_bytes(self.head_model, batch) > MEMORY:
-            return torch.stack([self._plain(batch, one) for one in gates])
-        common = reduce(and_, masks).as_gates(self.head_model.device)
-        return MaskedLosses.of(self.head_model, self.task, batch, common).under(gates)
+            return torch.stack([self._plain(batch, one.to(self.head_model.device)) for one in gates])
+        return MaskedLosses.of(self.head_model, self.task, batch, reduce(and_, masks).as_gates()).under(gates)
 
     @torch.no_grad()
     def _plain(self, batch: Batch, gates: Tensor) -> Float[Tensor, " row"]:

@@ -15,8 +15,8 @@ class Verdict:
     """How good a model is without the heads of a mask, and what it costs.
 
     `value` is the headline metric with its 95 % interval on n examples. `p` is that of the paired test against the
-    unpruned model on the same examples, None for the unpruned model itself; `worse` says that the metric is worse at
-    p < 0.01. FLOPs are those of one example.
+    unpruned model on the same examples, None for the unpruned model itself, and `test` its name; `worse` says that the
+    metric is worse at p < 0.01. FLOPs are those of one example.
     """
 
     removed: int
@@ -30,6 +30,7 @@ class Verdict:
     flops: int
     p: float | None
     worse: bool
+    test: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -45,8 +46,8 @@ class Point(Verdict):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Point:
-        """What `to_json` wrote; other entries do no harm."""
-        return cls(**{field.name: record[field.name] for field in fields(cls)})
+        """What `to_json` wrote; other entries do no harm, and points of old know no name of a test."""
+        return cls(**{"test": ""} | {field.name: record[field.name] for field in fields(cls) if field.name in record})
 
 
 def first_worse(points: Iterable[Point]) -> Point | None:

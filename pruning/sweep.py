@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,8 +66,9 @@ def sweep(
 ) -> Iterator[Progress]:
     """All points in the order in which they are wanted: the unpruned model, the curve, then the random orders in turn.
 
-    `have` are the points of an earlier sweep that was stopped, which are not given again. What the cache holds is not
-    measured again, and what is measured is put there.
+    In between there is progress without a point, after every batch and wherever a search can be left. `have` are the
+    points of an earlier sweep that was stopped, which are not given again. What the cache holds is not measured again,
+    and what is measured is put there.
     """
     known: Cache = {} if cache is None else cache
     counts = plan.counts(subject)
@@ -75,9 +76,12 @@ def sweep(
     done = len(have)
     yield Progress(done, total)
     for series, mask in _masks(subject, plan, counts, done):
-        if mask is not None:
-            done += 1
-        yield Progress(done, total, None if mask is None else replace(_measured(evaluator, mask, known), series=series))
+        if mask is None:
+            yield Progress(done, total)
+            continue
+        point = yield from _waited(_measured(evaluator, mask, known), Progress(done, total))
+        done += 1
+        yield Progress(done, total, replace(point, series=series))
 
 
 def masks_ahead(subject: Subject, plan: Sweep) -> list[HeadMask]:
@@ -114,11 +118,22 @@ def _masks(
     yield from band[max(0, skipped - len(counts)) :]
 
 
-def _measured(evaluator: Evaluator, mask: HeadMask, cache: Cache) -> Point:
-    """The point of a mask, from the cache or measured now."""
+def _measured(evaluator: Evaluator, mask: HeadMask, cache: Cache) -> Generator[object, None, Point]:
+    """The point of a mask, from the cache, or measured now, one step a batch."""
     known = cache.get(str(mask))
     if known is not None:
         return Point.from_json(known)
-    point = evaluator.point(mask)
+    point = yield from evaluator.point_steps(mask)
     cache[str(mask)] = point.to_json()
     return point
+
+
+def _waited(steps: Generator[object, None, Point], progress: Progress) -> Generator[Progress, None, Point]:
+    """What the steps return, with the same progress at every one of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Point = end.value
+            return found
+        yield progress

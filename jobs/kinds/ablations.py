@@ -57,7 +57,7 @@ class AblationsRun(Kind):
         return {"option": given.pop("options")} | given
 
     def steps(self, bench: Bench) -> Steps:
-        """One step an effect or a point."""
+        """One step an effect or a point, and one a batch on the way."""
         from jobs.calibration import Calibration
         from jobs.cluster import helped
         from jobs.learned_scores import judged_in
@@ -157,10 +157,12 @@ class AblationsRun(Kind):
         for bank, (plan, subject) in self._plans(calibration).items():
             points = [Point.from_json(point) for point in have if point["bank"] == bank]
             for progress in sweep(known.evaluator, subject, plan, known.points, tuple(points)):
-                if progress.point is not None:
-                    points.append(progress.point)
-                    done += 1
-                    yield Step(done, total, progress.point.to_json() | {"bank": bank})
+                if progress.point is None:
+                    yield Step(done, total)
+                    continue
+                points.append(progress.point)
+                done += 1
+                yield Step(done, total, progress.point.to_json() | {"bank": bank})
             curves[bank] = _curve(points, self.seeds)
         return curves
 
@@ -199,13 +201,14 @@ class _Known:
 def _tables(
     judges: Judges, cache: Cache, stored: list[dict[str, Any]], n_after: int
 ) -> Generator[Step, None, list[Effect]]:
-    from pruning.ablations import Effect, effects
+    from pruning.ablations import Effect, effect_steps
 
     found = [Effect.from_json(point) for point in stored if "table" in point]
     yield Step(len(stored), judges.total + n_after)
-    for effect in effects(judges, cache, tuple(found)):
-        found.append(effect)
-        yield Step(len(found), judges.total + n_after, effect.to_json())
+    for effect in effect_steps(judges, cache, tuple(found)):
+        if effect is not None:
+            found.append(effect)
+        yield Step(len(found), judges.total + n_after, None if effect is None else effect.to_json())
     return found
 
 

@@ -79,6 +79,7 @@ class BudgetRun(Kind):
         calibration = Calibration(
             head_model, task, self.n_scoring, folder, mark, self.method, self.options, judged_in(asdict(self))
         )
+        yield from (Step(0, 1) for _ in calibration.scoring(unpruned))
         scores = calibration.scores(unpruned)
         candidates = Candidates.of(head_model, sorted(going, key=lambda head: scores[head]), budgets)
         shared = {split: self._shared(head_model, task, split, bench) for split in (self.split, REPORTED)}

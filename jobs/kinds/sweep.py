@@ -54,7 +54,7 @@ class SweepRun(Kind):
         return {"option": given.pop("options"), **given.pop("settings")} | given
 
     def steps(self, bench: Bench) -> Steps:
-        """One step a point, and one wherever the search for the next can be left."""
+        """One step a point, one a batch on the way, and one wherever the search for the next can be left."""
         from jobs.calibration import Calibration
         from jobs.cluster import Keep, Shared, helped
         from jobs.learned_scores import judged_in

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pruning.mask import HeadMask
-from pruning.strategies.strategy import LOSSES, Kept, Strategy, register, tried
+from pruning.strategies.strategy import LOSSES, Kept, Strategy, lowest, register, tried
 from pruning.strategies.subject import Subject
 
 
@@ -28,5 +28,5 @@ class Greedy(Strategy):
                 kept = Kept(subject, self.at_least, mask)
                 masks = [mask.prune(head) for head in subject.heads if head not in mask and kept.may_go(head)]
                 losses = yield from tried(subject, masks)
-                mask = masks[min(range(len(masks)), key=losses.__getitem__)]  # the first of equals
+                mask = masks[lowest(losses, min(losses))]  # the first of equals
             yield mask

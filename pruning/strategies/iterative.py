@@ -25,6 +25,7 @@ class Iterative(Scoped):
         mask = subject.unpruned
         for count in counts:
             if count > len(mask):
+                yield from subject.scoring(mask)
                 left = [head for head in subject.heads if head not in mask]
                 ranked = by_score(left, subject.scores(mask), self.scope, Kept(subject, self.at_least, mask))
                 mask = mask.prune(*ranked[: count - len(mask)])

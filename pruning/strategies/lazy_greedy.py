@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pruning.mask import HeadMask
-from pruning.strategies.strategy import LOSSES, Kept, Strategy, register, tried
+from pruning.strategies.strategy import LOSSES, Kept, Strategy, lowest, register, tried
 from pruning.strategies.subject import Subject
 
 
@@ -32,16 +31,16 @@ class LazyGreedy(Strategy):
         heads = [head for head in subject.heads if may_go(head)] if any(counts) else []
         loss, *losses = yield from tried(subject, [mask, *(mask.prune(head) for head in heads)])
         known = dict(zip(heads, losses, strict=True))  # the losses after the removal from the mask of now
-        prices = [(known[head] - loss, place, head) for place, head in enumerate(heads)]
-        heapq.heapify(prices)
+        prices = {head: known[head] - loss for head in heads}  # in the order of the grid
         for count in counts:
             while len(mask) < count:
-                _, place, head = heapq.heappop(prices)
+                head = list(prices)[lowest(list(prices.values()), loss)]  # the first of equals
                 if not Kept(subject, self.at_least, mask).may_go(head):
-                    continue
-                if head in known:
+                    del prices[head]
+                elif head in known:
                     mask, loss, known = mask.prune(head), known[head], {}
+                    del prices[head]
                 else:
                     (known[head],) = yield from tried(subject, [mask.prune(head)])
-                    heapq.heappush(prices, (known[head] - loss, place, head))
+                    prices[head] = known[head] - loss
             yield mask

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, ClassVar, Literal, get_args
 
 from models.heads import HeadId
@@ -23,6 +23,10 @@ SCORES, LOSSES, GRADIENTS, ROLES = "scores", "losses", "gradients", "roles"
 
 TRIED_AT_ONCE = 16
 """Masks between two places at which a search can be left."""
+
+EQUAL_LOSSES = 1e-5
+"""Losses that differ by less, as a share of the larger of 1 and the loss, count as equal: rounding depends on which
+masks share a pass, and so on what was known before, and must not decide which head goes."""
 
 Scope = Literal["global", "layer", "bank"]
 
@@ -54,7 +58,8 @@ class Strategy(ABC):
     def search(self, subject: Subject, counts: Sequence[int]) -> Iterator[HeadMask | None]:
         """The same, with None wherever a long search can be left."""
         check_counts(counts, self.most(subject))
-        return self._search(subject, tuple(counts))
+        scoring = subject.scoring(subject.unpruned) if SCORES in self.needs and counts else ()
+        return chain(scoring, self._search(subject, tuple(counts)))
 
     def most(self, subject: Subject) -> int:
         """How many heads can go at most."""
@@ -147,6 +152,12 @@ def tried(subject: Subject, masks: Sequence[HeadMask]) -> Generator[None, None, 
         losses += subject.losses(masks[start : start + TRIED_AT_ONCE])
         yield
     return losses
+
+
+def lowest(numbers: Sequence[float], scale: float = 1.0) -> int:
+    """The place of the first number that is as low as the lowest, but for EQUAL_LOSSES of the scale, 1 at least."""
+    limit = min(numbers) + EQUAL_LOSSES * max(1.0, abs(scale))
+    return next((place for place, number in enumerate(numbers) if number <= limit), 0)
 
 
 def check_counts(counts: Sequence[int], most: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,12 +29,19 @@ def _no_gradients() -> Gradients:
     raise ValueError("no gradients were given; this strategy needs those of every example by every gate")
 
 
+def _no_scoring(mask: HeadMask) -> Iterator[None]:
+    """Nothing to do before scores are asked for."""
+    del mask
+    return iter(())
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A model as strategies see it; `heads` are those that may go, in the order of the grid.
 
     `gone` are heads that are not in the model any more. `scores` gives those of the model without the heads of a mask,
-    higher is more important; `losses` the mean losses under masks; `gradients` the derivatives of the loss by the gates
+    higher is more important, and `scoring` finds them step by step before, for whoever may be interrupted; `losses` the
+    mean losses under masks; `gradients` the derivatives of the loss by the gates
     of the unpruned model, [example, head] in the order of the grid; `roles` the roles of those heads that have any.
     """
 
@@ -42,6 +49,7 @@ class Subject:
     heads: tuple[HeadId, ...]
     gone: frozenset[HeadId] = frozenset()
     scores: Callable[[HeadMask], Scores] = _no_scores
+    scoring: Callable[[HeadMask], Iterator[None]] = _no_scoring
     losses: Callable[[Sequence[HeadMask]], Sequence[float]] = _no_losses
     gradients: Callable[[], Gradients] = _no_gradients
     roles: Mapping[HeadId, Collection[str]] = field(default_factory=dict)

@@ -18,7 +18,9 @@ def test_the_tables_as_json_as_text_and_as_a_file(recorded: Run, printed: Run) -
     lines = printed(*COMMAND).splitlines()
     marked = sum(row["significant"] for row in found["alone"])
     assert lines[0].startswith("Handwritten digits, development, 6 examples, top-1 accuracy ")
-    assert lines[2].startswith(f"heads removed alone: {marked} of 36 change top-1 accuracy significantly")
+    assert lines[2].startswith(
+        f"heads removed alone: {marked} of 36 change top-1 accuracy significantly (exact McNemar,"
+    )
     largest = max(found["alone"], key=lambda row: abs(row["difference"]))
     assert lines[3].split()[0] == largest["head"]
     assert "every layer reduced to its best head, chosen on development, on test (6 examples):" in lines

@@ -32,7 +32,7 @@ def test_people_read_a_table_and_programs_every_point(recorded: Run, printed: Ru
     assert [line.split()[0] for line in lines[2:5]] == ["0", "18", "36"]
     middle = [points[0]["value"] for points in found["random"]]
     assert f"{sum(middle) / 5:.4g} ({min(middle):.4g} to {max(middle):.4g})" in lines[3]
-    assert "significantly worse than the unpruned model" in lines[5]
+    assert "significantly worse than the unpruned model (exact McNemar, p < 0.01): " in lines[5]
     rows = list(csv.DictReader(printed(*COMMAND, "--csv").splitlines()))
     assert [row["series"] for row in rows] == ["order"] * 3 + [f"random {seed}" for seed in range(5) for _ in range(2)]
     assert [float(row["value"]) for row in rows[:3]] == [point["value"] for point in found["points"]]

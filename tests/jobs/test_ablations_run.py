@@ -71,7 +71,7 @@ def test_the_curve_of_a_bank_is_that_of_a_sweep_which_measures_nothing_again(
     ended: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, _, found = ended
-    monkeypatch.setattr(Evaluator, "point", None)
+    monkeypatch.setattr(Evaluator, "point_steps", None)
     swept = run_here(Store(folder), SweepRun("looker", banks="encoder", **SMALL)).result
     assert swept is not None
     assert found["banks"]["encoder"]["points"] == swept["points"]

@@ -11,12 +11,13 @@ from jobs.client import run_here
 from jobs.kind import Bench
 from jobs.kinds.sweep import SweepRun
 from jobs.model_shelf import ModelShelf
-from jobs.run import DONE, FAILED
+from jobs.run import CANCELLED, DONE, FAILED
 from jobs.store import Store
 from models.heads import HeadId
 from models.loading import load
 from pruning.evaluation import Evaluator
 from pruning.mask import HeadMask
+from pruning.strategies.iterative import Iterative
 from pruning.strategies.role import ByRole
 from pruning.strategies.score import ByScore
 from pruning.surgery import without_heads
@@ -73,7 +74,8 @@ def test_the_result_is_what_the_contract_says(tmp_path: Path) -> None:
     assert [point["removed"] for point in found["points"]] == [0, 18, 36]
     assert [[point["removed"] for point in one] for one in found["random"]] == [[18, 36]] * 5
     assert set(found["points"][0]) == {
-        "removed", "mask", "metric", "value", "low", "high", "n", "loss", "parameters", "flops", "p", "worse", "series",
+        "removed", "mask", "metric", "value", "low", "high", "n", "loss", "parameters", "flops", "p", "worse", "test",
+        "series",
     }  # fmt: skip
     assert found["first_worse"] in [None, *found["points"]]
     assert found["points"][1]["mask"].split() == sorted(found["order"][:18])
@@ -87,8 +89,8 @@ def test_the_result_is_what_the_contract_says(tmp_path: Path) -> None:
 
 def test_two_runs_that_meet_share_their_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[str] = []
-    point_of = Evaluator.point
-    monkeypatch.setattr(Evaluator, "point", lambda self, mask: measured.append(str(mask)) or point_of(self, mask))
+    steps_of = Evaluator.point_steps
+    monkeypatch.setattr(Evaluator, "point_steps", lambda self, mask: measured.append(str(mask)) or steps_of(self, mask))
     store = Store(tmp_path)
     run_here(store, SweepRun("looker", **SMALL))
     n = len(measured)
@@ -106,8 +108,38 @@ def test_scores_are_those_of_the_smaller_model_and_are_kept(tmp_path: Path, monk
     expected = score(method_of("gradient")(scale="layer"), without_heads(looker, mask), digits, n=8).values
     assert calibration.scores(mask) == expected
     assert calibration.scores(HeadMask(looker.grid)) != expected
-    monkeypatch.setattr("analysis.importance.method.score", None)
+    monkeypatch.setattr("analysis.importance.method.portions", None)
     assert Calibration(looker, digits, 8, tmp_path, "mark", "gradient", {"scale": "layer"}).scores(mask) == expected
+
+
+def test_a_cancel_during_a_point_ends_the_run_before_the_point_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr("tasks.vision.image_budget", lambda _: 3)
+    store, kind = Store(tmp_path), SweepRun("looker", **SMALL)
+    run_id, seen, seen_of = kind.as_run(store.folder).id, [], Evaluator._seen
+
+    def cancelling(self: Evaluator, number: int, mask: HeadMask) -> Any:
+        seen.append(number)
+        if number == 1:
+            store.cancel(run_id)
+        return seen_of(self, number, mask)
+
+    monkeypatch.setattr(Evaluator, "_seen", cancelling)
+    assert run_here(store, kind).state == CANCELLED
+    assert seen == [0, 1], "of seven batches"
+    assert store.points(run_id) == []
+
+
+def test_a_search_can_be_left_after_every_batch_that_heads_are_scored_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.vision.image_budget", lambda _: 3)
+    looker = load("looker")
+    subject = Calibration(looker, task("digits"), 8, tmp_path, "mark").subject(Iterative())
+    found = list(Iterative().search(subject, [0, 2, 4]))
+    assert [None if mask is None else len(mask) for mask in found] == [None] * 3 + [0, 2] + [None] * 3 + [4]
 
 
 def test_losses_are_those_of_calibration_and_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

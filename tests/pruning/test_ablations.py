@@ -54,8 +54,9 @@ def test_effects_are_those_of_loading_gating_and_comparing_for_each(kind: str) -
         ):
             value, compared = reference.compared(make, split, N, removed)
             assert found[table, str(head)] == Effect(
-                table, str(head), value, compared.difference, compared.low, compared.high, compared.p_value, N
-            )
+                table, str(head), value, compared.difference, compared.low, compared.high, compared.p_value, N,
+                compared.test,
+            )  # fmt: skip
     last = head_model.grid.heads[-1]
     best = reference.best_head(make, N, last.bank, last.layer)
     value, compared = reference.compared(make, "test", N, reference.others(head_model, best))

@@ -4,7 +4,6 @@ import time
 
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 from transformers import BertConfig, BertForSequenceClassification, GenerationConfig
 
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
@@ -13,22 +12,14 @@ from models.parameter_shares import ParameterShares
 from models.sized_inputs import longest_input, sized_inputs
 from pruning.cost import Costs
 from pruning.mask import HeadMask
-from pruning.proof import attending, attention_implementations
 from pruning.surgery import without_heads
 from tests.families import FAMILIES, family, masks
+from tests.pruning.operations import counted
 
 LENGTH = 11
 KINDS = ("random", "uneven", "empty first layer", "empty middle layer")
 every_family = pytest.mark.parametrize("name", FAMILIES)
 generating = pytest.mark.parametrize("name", [name for name in FAMILIES if family(name).model.can_generate()])
-
-
-def counted(head_model: HeadModel, length: int) -> int:
-    """The operations of a pass that is really made, with attention written out, as torch counts them."""
-    written_out = attention_implementations(head_model.model)[0]
-    with attending(head_model.model, written_out), FlopCounterMode(display=False) as counter:
-        head_model.model(**sized_inputs(head_model.model, 1, length))
-    return counter.get_total_flops()
 
 
 def all_attention() -> HeadModel:

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import torch
 
 from analysis.importance.gradient import Gradient
 from analysis.importance.method import score
 from models.gating import gated
 from models.head_model import HeadModel
+from pruning.cost import Costs
 from pruning.evaluation import Evaluator
 from pruning.mask import HeadMask
 from pruning.point import ORDER, Point, first_worse
@@ -21,9 +24,11 @@ from pruning.strategies.strategy import Strategy
 from pruning.strategies.subject import Subject, heads_of
 from pruning.surgery import without_heads
 from pruning.sweep import Cache, Sweep, removal_order, sweep
+from tasks.batching import IGNORED
 from tasks.task import Task
 from tests.analysis.hand_wired import IMPORTANT, hand_wired
 from tests.analysis.subjects import fresh, subject
+from tests.pruning.operations import counted
 from tests.pruning.strategies.made_up import MadeUp
 
 N = 6
@@ -49,17 +54,35 @@ def swept(
     return [progress.point for progress in steps if progress.point is not None]
 
 
+def plain_loss(head_model: HeadModel, task: Task) -> float:
+    """The mean over rows of the mean of -log p of their labels, written out."""
+    found = []
+    for batch in task.batches(head_model, "development", N):
+        with torch.no_grad():
+            logits = head_model.model(**batch.inputs).logits
+        for scores, labels in zip(logits, batch.labels, strict=True):
+            places = zip(scores.view(-1, scores.shape[-1]).tolist(), labels.view(-1).tolist(), strict=True)
+            losses = [
+                math.log(sum(math.exp(one) for one in row)) - row[label] for row, label in places if label != IGNORED
+            ]
+            found.append(sum(losses) / len(losses))
+    return sum(found) / len(found)
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "vision"])
 def test_a_sweep_equals_one_that_loads_the_model_anew_for_every_point(kind: str) -> None:
     head_model, task = subject(kind)
     points = swept(head_model, task, Sweep(ByScore(), step=0.4))
     assert len(points) == 4 + 5 * 3
-    whole = task.outcomes(fresh(kind)[0], "development", N)
-    for point in [*points[:6], points[-1]]:
+    whole, costs = task.outcomes(fresh(kind)[0], "development", N), Costs.of(fresh(kind)[0])
+    for point in {point.mask: point for point in points}.values():
         again, task = fresh(kind)
         mask = HeadMask.of(again.grid, point.mask)
+        smaller = without_heads(again, mask)
         with gated(again, mask.as_gates()):
             outcomes = task.outcomes(again, "development", N)
+            loss = plain_loss(again, task)
+        assert point.loss == pytest.approx(loss, rel=1e-12)
         estimate, comparison = task.metrics[0].estimate(outcomes), task.compare(whole, outcomes)
         fallen = (comparison.difference < 0) == task.higher_is_better and comparison.difference != 0
         assert point == Point(
@@ -70,11 +93,12 @@ def test_a_sweep_equals_one_that_loads_the_model_anew_for_every_point(kind: str)
             low=estimate.low,
             high=estimate.high,
             n=N,
-            loss=Evaluator.of(again, task, "development", N).loss(mask),
-            parameters=without_heads(again, mask).n_parameters,
-            flops=point.flops,
+            loss=point.loss,  # see above
+            parameters=smaller.n_parameters,
+            flops=counted(smaller, costs.length) if point.series == ORDER else costs.under(mask).flops,
             p=comparison.p_value if mask else None,
             worse=bool(mask) and fallen and comparison.p_value < 0.01,
+            test=comparison.test if mask else "",
             series=point.series,
         )
 
@@ -114,8 +138,8 @@ def test_stopped_after_any_point_and_taken_up_again_it_ends_the_same(strategy: S
 def test_two_sweeps_that_meet_measure_no_mask_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     head_model, task = hand_wired()[:2]
     measured: list[str] = []
-    point_of = Evaluator.point
-    monkeypatch.setattr(Evaluator, "point", lambda self, mask: measured.append(str(mask)) or point_of(self, mask))
+    steps_of = Evaluator.point_steps
+    monkeypatch.setattr(Evaluator, "point_steps", lambda self, mask: measured.append(str(mask)) or steps_of(self, mask))
     cache: dict[str, dict[str, Any]] = {}
     first = swept(head_model, task, Sweep(ByScore(), step=0.25), cache)
     assert Counter(measured) == Counter({point.mask for point in first}), "the empty and the full mask are shared"

@@ -177,6 +177,16 @@ def test_where_prices_only_rise_lazy_greedy_finds_what_greedy_finds_with_far_few
     assert len(rising.asked) - n_greedy < n_greedy / 2
 
 
+@pytest.mark.parametrize("key", ["greedy", "lazy-greedy"])
+def test_rounding_does_not_decide_which_of_equal_heads_goes(key: str) -> None:
+    for seed in SEEDS:
+        noise = np.random.default_rng(seed)
+        rounded = Subject(
+            GRID, HEADS, gone=GONE, losses=lambda asked, noise=noise: [3 + noise.uniform(-1e-6, 1e-6) for _ in asked]
+        )
+        assert masks(made(key), rounded, list(range(len(HEADS) + 1))) == prefixes(list(HEADS))
+
+
 def test_a_search_can_be_left_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pruning.strategies.strategy.TRIED_AT_ONCE", 4)
     for strategy in (Greedy(), LazyGreedy()):
