@@ -22,10 +22,12 @@ Gates = Float[Tensor, " head"]
 Masks = Float[Tensor, "mask head"]
 MaskLosses = Float[Tensor, "mask example"]
 
+CPU = torch.device("cpu")
+
 
 @dataclass(frozen=True, eq=False)
 class MaskedLosses:
-    """The losses of every row of a batch under any gates; `losses` are those under the gates `reference`.
+    """The losses of every row of a batch under any gates; `losses` are those under the gates `reference`, on the CPU.
 
     Masks that differ from the reference only in late layers cost little: what comes before is not computed again. So a
     reference is worth most if the masks are near it. Several masks share a pass as far as the task's budget allows.
@@ -40,22 +42,26 @@ class MaskedLosses:
 
     @classmethod
     def of(cls, head_model: HeadModel, task: Task, batch: Batch, reference: Gates | None = None) -> MaskedLosses:
-        """Runs the batch once, with all heads open if nothing else is said."""
-        gates = open_gates(head_model, 1)[0] if reference is None else reference
-        with recording(head_model, len(batch)) as found, gated(head_model, gates):
+        """Runs the batch once, with all heads open if nothing else is said; give gates that lie on the CPU."""
+        gates = open_gates(head_model, 1, CPU)[0] if reference is None else reference.cpu()
+        with recording(head_model, len(batch)) as found, gated(head_model, gates.to(head_model.device)):
             losses = task.losses(head_model, batch)
         return cls(head_model, task, batch, gates, losses, found)
 
     @torch.no_grad()
     def under(self, masks: Masks) -> MaskLosses:
-        """The losses under every mask, which has one gate a head in the order of the grid."""
+        """The losses under every mask, which has one gate a head in the order of the grid.
+
+        Which layers must run again is decided on the CPU: where the masks lie there, nothing is read back.
+        """
         if masks.shape[-1] != len(self.reference):
             raise ValueError(f"masks of {masks.shape[-1]} heads; the model has {len(self.reference)}")
+        masks = masks.cpu()
         found = self.losses.expand(len(masks), -1).clone()
         at_once = masks_at_once(self.head_model, self.task, self.batch)
         for site, numbers in self._by_first_change(masks).items():
             for part in torch.tensor(numbers).split(at_once):
-                found[part] = self._resumed(site, masks[part])
+                found[part] = self._resumed(site, masks[part].to(self.head_model.device))
         return found
 
     def _resumed(self, site: Site, masks: Masks) -> MaskLosses:
@@ -67,7 +73,7 @@ class MaskedLosses:
     def _by_first_change(self, masks: Masks) -> dict[Site, list[int]]:
         """The numbers of the masks by the attention layer, in order of time, whose gates are the first to change."""
         found: dict[Site, list[int]] = {}
-        changed: Bool[Tensor, "mask head"] = (masks.to(self.reference) != self.reference).cpu()
+        changed: Bool[Tensor, "mask head"] = masks.to(self.reference) != self.reference
         waiting = torch.ones(len(masks), dtype=torch.bool)
         for site in sorted(self.head_model.sites, key=self.recording.beginning):
             columns = [self.head_model.grid.positions[HeadId(site.bank, site.layer, head)] for head in site.kept]
@@ -87,10 +93,10 @@ def losses_of_copies(
     return losses
 
 
-def open_gates(head_model: HeadModel, n_rows: int) -> Float[Tensor, "row head"]:
-    """A row of gates for every example, all of them open, in single precision at least."""
+def open_gates(head_model: HeadModel, n_rows: int, device: torch.device | None = None) -> Float[Tensor, "row head"]:
+    """Rows of gates, all of them open, in single precision at least, on the model's device or another."""
     dtype = torch.promote_types(head_model.model.dtype, torch.float32)
-    return torch.ones(n_rows, len(head_model.grid), dtype=dtype, device=head_model.device)
+    return torch.ones(n_rows, len(head_model.grid), dtype=dtype, device=device or head_model.device)
 
 
 def repeated(batch: Batch, times: int) -> Batch:

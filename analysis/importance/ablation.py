@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis.importance.method import Method, Values, Weights, register
 from models.head_model import HeadModel
-from tasks.ablating import MaskedLosses, open_gates
+from tasks.ablating import CPU, MaskedLosses, open_gates
 from tasks.batching import Batch
 from tasks.task import Task
 
@@ -29,5 +29,5 @@ class Ablation(Method):
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
         """The loss without each head, less that of the whole model."""
         found = MaskedLosses.of(head_model, task, batch)
-        masks = open_gates(head_model, len(head_model.grid)).fill_diagonal_(0)
+        masks = open_gates(head_model, len(head_model.grid), CPU).fill_diagonal_(0)
         return (found.under(masks) - found.losses).T, None

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from analysis.importance.method import Method, Values, Weights, register
 from models.head_model import HeadModel
-from tasks.ablating import MaskedLosses, open_gates
+from tasks.ablating import CPU, MaskedLosses, open_gates
 from tasks.batching import Batch
 from tasks.task import Task
 
@@ -48,7 +48,7 @@ class AllButOne(Method):
 
 def without_layers(head_model: HeadModel) -> Float[Tensor, "head gate"]:
     """For every head the gates that shut all heads of its layer."""
-    gates = open_gates(head_model, len(head_model.grid))
+    gates = open_gates(head_model, len(head_model.grid), CPU)
     layers = [(head.bank, head.layer) for head in head_model.grid]
     for place, layer in enumerate(layers):
         gates[place, [other for other, own in enumerate(layers) if own == layer]] = 0

@@ -10,11 +10,14 @@ from torch import Tensor
 from analysis.importance.gradient import gate_gradients, token_gradients
 from analysis.importance.wanda import Wanda
 from models.gating import gated
+from models.head_model import HeadModel
 from pruning.finetune import FineTuning
+from pruning.gates.l0 import L0
+from pruning.gates.training import GateTraining, Plan
 from pruning.rescaling import Sums, folded
 from pruning.settings import Settings
 from pruning.surgery import without_heads
-from tasks.ablating import open_gates
+from tasks.ablating import MaskedLosses, open_gates
 from tests.gpu.subjects import Subject
 
 
@@ -63,16 +66,37 @@ def folding(subject: Subject) -> Tensor:
         return subject.task.losses(folded(subject.head_model, subject.mask, scales), subject.batch)
 
 
+def without_dropout(head_model: HeadModel) -> HeadModel:
+    """The same model, in which nothing is dropped: devices draw other random numbers."""
+    for module in head_model.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return head_model
+
+
 def training(subject: Subject) -> Tensor:
     """All weights of the smaller model after a few steps."""
     smaller = without_heads(subject.head_model, subject.mask)
-    tuning = FineTuning(smaller, subject.task, Settings(steps=10, batch=4, rate=1e-3))
-    for module in tuning.head_model.model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0  # devices draw other random numbers
+    tuning = FineTuning(without_dropout(smaller), subject.task, Settings(steps=10, batch=4, rate=1e-3))
     for _ in range(3):
         tuning.train_step()
     return torch.cat([parameter.detach().flatten() for parameter in tuning.parameters])
+
+
+def masked_losses(subject: Subject) -> Tensor:
+    """The losses of a batch without each head alone, several masks at a time, from the layer of the head on."""
+    masks = 1 - torch.eye(len(subject.head_model.grid))
+    reference = subject.mask.as_gates()
+    return MaskedLosses.of(subject.head_model, subject.task, subject.batch, reference).under(masks * reference)
+
+
+def learning_gates(subject: Subject) -> Tensor:
+    """The numbers behind the gates after a few steps of gates and weights."""
+    plan = Plan(L0(), Settings(steps=10, batch=4, rate=1e-3))
+    learning = GateTraining(without_dropout(subject.head_model), subject.task, plan)
+    for _ in range(3):
+        learning.train_step()
+    return learning.learner.numbers.detach()
 
 
 PATHS: dict[str, Callable[[Subject], Tensor]] = {
@@ -85,4 +109,6 @@ PATHS: dict[str, Callable[[Subject], Tensor]] = {
     "rescaling": rescaling,
     "folding": folding,
     "training": training,
+    "masked losses": masked_losses,
+    "learning gates": learning_gates,
 }
