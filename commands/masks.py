@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,3 +26,18 @@ def mask_of(text: str, head_model: HeadModel) -> HeadMask:
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ValueError(f"cannot read the mask {shown(text)}: {reason}") from error
+
+
+def addresses(text: str) -> str:
+    """The addresses in one order, so that the same heads are the same run; those of a file where one is named."""
+    from models.heads import HeadId
+
+    if text.endswith(".json"):
+        try:
+            text = " ".join(json.loads(Path(text).read_text(encoding="utf-8"))["removed"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"cannot read the mask {text}; allowed is a file that holds one as JSON") from error
+    heads = {HeadId.parse(word) for word in text.replace(",", " ").split()}
+    if not heads:
+        raise ValueError("no heads to remove; give addresses such as encoder.0.3")
+    return " ".join(str(head) for head in sorted(heads))

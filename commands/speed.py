@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import Any
 
 from commands.command import Answer, Command, register
 from commands.loading import model_argument
-from commands.masks import SPELT
+from commands.masks import SPELT, addresses
 from commands.running import finished
 
 COLUMNS = (
@@ -39,7 +37,7 @@ class Speed(Command):
         from jobs.store import Store
 
         batches, lengths = _numbers("--batches", options.batches), _numbers("--lengths", options.lengths)
-        run = finished(Store(), SpeedRun(options.model, _addresses(options.mask), batches, lengths))
+        run = finished(Store(), SpeedRun(options.model, addresses(options.mask), batches, lengths))
         found: dict[str, Any] = run.result or {}
         return found, _as_csv(found) if options.csv else _as_table(found)
 
@@ -52,21 +50,6 @@ def _numbers(name: str, text: str) -> list[int]:
     if not numbers or min(numbers) < 1:
         raise ValueError(f"{name} {text!r}; allowed are numbers from 1 on, for example 1,16")
     return numbers
-
-
-def _addresses(text: str) -> str:
-    """The addresses in one order, so that the same heads are the same run; those of a file where one is named."""
-    from models.heads import HeadId
-
-    if text.endswith(".json"):
-        try:
-            text = " ".join(json.loads(Path(text).read_text(encoding="utf-8"))["removed"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"cannot read the mask {text}; allowed is a file that holds one as JSON") from error
-    heads = {HeadId.parse(word) for word in text.replace(",", " ").split()}
-    if not heads:
-        raise ValueError("no heads to remove; give addresses such as encoder.0.3")
-    return " ".join(str(head) for head in sorted(heads))
 
 
 def _as_csv(found: dict[str, Any]) -> str:

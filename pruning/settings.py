@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 WARM_UP = 0.1
 """The share of the steps in which the rate rises; then it falls to 0 in a line."""
@@ -25,10 +26,12 @@ class Settings:
     seed: int = 0
     longest: int = 0
 
+    least_steps: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "every", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least 1 is needed")
+        for name, least in {"steps": self.least_steps, "batch": 1, "every": 1, "patience": 1}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least {least} is needed")
         if not 0 < self.rate < 1:
             raise ValueError(f"a learning rate of {self.rate}; allowed is a number between 0 and 1")
 
@@ -36,3 +39,10 @@ class Settings:
         """The learning rate of one step, counted from 0."""
         rising = max(1, round(WARM_UP * self.steps))
         return self.rate * min((step + 1) / rising, (self.steps - step) / max(1, self.steps - rising + 1), 1.0)
+
+
+@dataclass(frozen=True)
+class RepairSettings(Settings):
+    """The same, where no step at all is fine: then the model is judged as it is at the start."""
+
+    least_steps = 0

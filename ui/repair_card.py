@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from jobs.kinds.finetune import STARTS, FinetuneRun
+from jobs.kinds.finetune import RESCALED, STARTS, FinetuneRun
 from jobs.run import Run
 from ui.asking import answered
 from ui.lab_masks import Lab
@@ -24,14 +24,16 @@ def show_repair(lab: Lab) -> None:
         return
     start_box, steps_box, button_box = st.columns([2, 1, 1], vertical_alignment="bottom")
     start = start_box.selectbox("Begin", list(STARTS), format_func=STARTS.__getitem__, key="repair-start")
-    steps = int(steps_box.number_input("Training steps", 10, 100_000, 200, 50, key="repair-steps"))
+    steps = int(steps_box.number_input("Training steps", 0, 100_000, 200, 50, key="repair-steps"))
     wanted = FinetuneRun(lab.choice.model, lab.spelt, **lab.choice.judged, start=start, training={"steps": steps})
-    if button_box.button("Train it", key="repair", icon=":material/healing:", width="stretch"):
+    idle = not steps and start != RESCALED
+    label = "Train it" if steps else "Rescale it"
+    if button_box.button(label, key="repair", icon=":material/healing:", width="stretch", disabled=idle):
         st.session_state[WANTED] = wanted
     if st.session_state.get(WANTED) != wanted:
         st.caption(
             "It learns from training examples, fresh ones where the task makes them, stops by development and reports "
-            "on test; the model itself stays as it is."
+            "on test; the model itself stays as it is. With 0 steps nothing is trained: heads are only rescaled."
         )
         return
     run = answered(wanted)
@@ -42,9 +44,11 @@ def show_repair(lab: Lab) -> None:
 def _show_repaired(run: Run) -> None:
     result, report = run.result, run.result["report"]
     gain, name = report["gain"], result["metric"]
-    title = f"Training gives {change_text(name, gain['difference'])} on test, {chance_text(gain['p_value'])}"
-    stages = {"unpruned": "unpruned", "pruned": "without the heads", "tuned": "trained again"}
-    lines = " · ".join(f"{text} {point_text(report[stage])}" for stage, text in stages.items())
+    what = "Training" if result["steps"] else "Rescaling"
+    title = f"{what} gives {change_text(name, gain['difference'])} on test, {chance_text(gain['p_value'])}"
+    stages = {"unpruned": "unpruned", "pruned": "without the heads", "rescaled": "rescaled", "tuned": "trained again"}
+    told = [stage for stage in stages if stage in report and (stage != "tuned" or result["steps"])]
+    lines = " · ".join(f"{stages[stage]} {point_text(report[stage])}" for stage in told)
     st.html(f'<h2 class="hl-card-title">{escape(title)}</h2><p class="hl-source">{escape(lines)}</p>')
     st.page_link(
         PRUNE_LAB.file,

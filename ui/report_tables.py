@@ -190,10 +190,11 @@ def _learn(result: Record) -> list[Table]:
 
 def _finetune(result: Record) -> list[Table]:
     report = result["report"]
-    models = {key: report[key] for key in ("unpruned", "pruned", "tuned")}
+    models = {key: report[key] for key in ("unpruned", "pruned", "rescaled", "tuned") if key in report}
+    changes = {key: report[key] for key in ("rescaling", "gain", "loss") if key in report}
     return [
         _estimates("models", "The models on test", "model", models),
-        _changes("changes", "What training changed", {"gain": report["gain"], "loss": report["loss"]}),
+        _changes("changes", "What the repair changed", changes),
         Table.of_records("history", "The metric on development, step by step", result["history"]),
     ]
 

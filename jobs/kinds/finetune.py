@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Generator
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from jobs.kind import Bench, Kind, Step, Steps, register
@@ -23,6 +24,7 @@ STARTS = {
     "rescaled": "with the heads that stay rescaled by least squares",
     "scratch": "with new weights, as a control",
 }
+RESCALED = "rescaled"
 N_REPAIR = 128
 """Examples that scales are made from."""
 
@@ -32,7 +34,8 @@ N_REPAIR = 128
 class FinetuneRun(Kind):
     """The model without the masked heads, trained on training examples, stopped by development and reported on test.
 
-    The points tell loss, rate and metric on the way; the result is a folder beside them that loads as a model.
+    Without any step of training it is only rescaled, where that is the start. The points tell loss, rate and metric on
+    the way; the result is a folder beside them that loads as a model.
     """
 
     mask: str = ""
@@ -43,7 +46,8 @@ class FinetuneRun(Kind):
     training: dict[str, Any] = field(default_factory=dict)
 
     key = "finetune"
-    edition = 2
+    command_name = "repair"
+    edition = 3
     movable = True
 
     @property
@@ -51,6 +55,13 @@ class FinetuneRun(Kind):
         """The model and what is gone."""
         gone = len(self.mask.split())
         return f"Fine-tuning of {self.model} without {gone} {'head' if gone == 1 else 'heads'}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Steps are an argument of their own."""
+        given = super().arguments
+        training = dict(given.pop("training"))
+        return {**given, "steps": training.pop("steps", None), "training": training}
 
     @property
     def lane(self) -> str:
@@ -66,7 +77,7 @@ class FinetuneRun(Kind):
         head_model = bench.load(self.model)
         task, broken = chosen_task(head_model, self.task, self.data, self.columns)
         mask = HeadMask.of(head_model.grid, self.mask)
-        tuning = self._tuning(bench, head_model, task, mask)
+        tuning = yield from self._tuning(bench, head_model, task, mask)
         total, told = tuning.settings.steps, {point["step"] for point in bench.points}
         yield Step(tuning.step, total)
         for progress in tuning.history:
@@ -79,7 +90,8 @@ class FinetuneRun(Kind):
             yield Step(progress.step, total, _point(progress, told))
         bench.say("reporting on test")
         tuned = _written(tuning, bench)
-        report = _report(head_model, mask, tuned, tuning)
+        rescaled = (yield from _rescaled(head_model, task, mask, total)) if self.start == RESCALED else None
+        report = _report(head_model, mask, rescaled, tuned, tuning)
         (bench.folder / CHECKPOINT).unlink()
         return {
             "task": task.title,
@@ -97,38 +109,46 @@ class FinetuneRun(Kind):
             "skipped": [str(row) for row in broken[:20]],
         }
 
-    def _tuning(self, bench: Bench, head_model: HeadModel, task: Task, mask: HeadMask) -> FineTuning:
+    def _tuning(
+        self, bench: Bench, head_model: HeadModel, task: Task, mask: HeadMask
+    ) -> Generator[Step, None, FineTuning]:
         """The training at its start, or where the last checkpoint left it."""
         from pruning.finetune import FineTuning, kept_state
-        from pruning.rescaling import folded, repair
         from pruning.scratch import reinitialised
-        from pruning.settings import Settings
+        from pruning.settings import RepairSettings
         from pruning.surgery import without_heads
 
         if self.start not in STARTS:
             raise ValueError(f"no start {self.start!r}; allowed are {', '.join(STARTS)}")
         try:
-            settings = Settings(**self.training)
+            settings = RepairSettings(**self.training)
         except TypeError as error:
-            known = ", ".join(Settings.__dataclass_fields__)
+            known = ", ".join(one.name for one in fields(RepairSettings))
             raise ValueError(f"training settings {', '.join(self.training)}; known are {known}") from error
         state = kept_state(bench.folder / CHECKPOINT, bench.say)
         smaller = without_heads(head_model, mask)
         if self.start == "scratch":
             smaller = reinitialised(smaller, settings.seed)
-        elif self.start == "rescaled" and state is None:
+        elif self.start == RESCALED and state is None:
             bench.say("rescaling the heads that stay")
-            fits = repair(head_model, task, mask, N_REPAIR)
-            while True:
-                try:
-                    next(fits)
-                except StopIteration as end:
-                    smaller = folded(head_model, mask, end.value)
-                    break
+            smaller = yield from _rescaled(head_model, task, mask, settings.steps)
         tuning = FineTuning(smaller, task, settings)
         if state is not None:
             tuning.load(state)
         return tuning
+
+
+def _rescaled(head_model: HeadModel, task: Task, mask: HeadMask, total: int) -> Generator[Step, None, HeadModel]:
+    """The smaller model with the heads that stay rescaled, the same every time; a step a layer."""
+    from pruning.rescaling import folded, repair
+
+    fits = repair(head_model, task, mask, N_REPAIR)
+    while True:
+        try:
+            next(fits)
+        except StopIteration as end:
+            return folded(head_model, mask, end.value)
+        yield Step(0, total)
 
 
 def _point(progress: Progress, told: set[int]) -> dict[str, Any] | None:
@@ -150,18 +170,24 @@ def _written(tuning: FineTuning, bench: Bench) -> HeadModel:
     return tuned
 
 
-def _report(head_model: HeadModel, mask: HeadMask, tuned: HeadModel, tuning: FineTuning) -> dict[str, Any]:
-    """The headline metric on test: of the unpruned model, without the heads, and after training."""
+def _report(
+    head_model: HeadModel, mask: HeadMask, rescaled: HeadModel | None, tuned: HeadModel, tuning: FineTuning
+) -> dict[str, Any]:
+    """The headline metric on test: of the unpruned model, without the heads, rescaled if so, and after training."""
     from models.gating import gated
 
     task, n = tuning.task, tuning.settings.n_judged
     with gated(head_model, mask.as_gates(head_model.device)):
         pruned = task.outcomes(head_model, "test", n)
     unpruned, after = (task.outcomes(model, "test", n) for model in (head_model, tuned))
-    estimates = {"unpruned": unpruned, "pruned": pruned, "tuned": after}
+    estimates = {"unpruned": unpruned, "pruned": pruned}
+    if rescaled is not None:
+        estimates["rescaled"] = task.outcomes(rescaled, "test", n)
+    estimates["tuned"] = after
     return {
         "split": "test",
         **{name: asdict(task.metrics[0].estimate(outcomes)) for name, outcomes in estimates.items()},
+        **({} if rescaled is None else {"rescaling": asdict(task.compare(pruned, estimates["rescaled"]))}),
         "gain": asdict(task.compare(pruned, after)),
         "loss": asdict(task.compare(unpruned, after)),
     }

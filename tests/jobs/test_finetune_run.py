@@ -12,6 +12,8 @@ from jobs.model_shelf import ModelShelf
 from jobs.run import DONE, FAILED, LONG
 from jobs.store import Store
 from models.loading import load
+from pruning.mask import HeadMask
+from tasks.catalog import task
 
 TRAINING = {"steps": 8, "batch": 8, "every": 4, "n_judged": 20, "rate": 1e-3}
 KIND = FinetuneRun("looker", mask="encoder.0.0 encoder.1.1 encoder.2.0", training=TRAINING)
@@ -86,6 +88,25 @@ def test_a_rescaled_start_begins_elsewhere(whole: Any, tmp_path: Path) -> None:
     assert run.state == DONE, run.message
     assert run.result is not None
     assert run.result["history"][-1]["loss"] != whole[0]["history"][-1]["loss"]
+    assert list(run.result["report"])[1:5] == ["unpruned", "pruned", "rescaled", "tuned"]
+    assert "rescaled" not in whole[0]["report"]
+
+
+def test_without_training_it_is_rescaled_and_nothing_else(tmp_path: Path) -> None:
+    mask = HeadMask.of(
+        load("looker").grid, " ".join(f"encoder.{layer}.{head}" for layer in (0, 2) for head in range(4))
+    )
+    kind = FinetuneRun("looker", mask=str(mask), training={"steps": 0, "n_judged": None}, start="rescaled")
+    run = run_here(Store(tmp_path), kind)
+    assert run.state == DONE, run.message
+    assert run.result is not None
+    report = run.result["report"]
+    assert (run.result["steps"], len(run.result["history"])) == (0, 1)
+    assert report["tuned"] == report["rescaled"]
+    assert report["gain"] == report["rescaling"]
+    digits, found = task("digits"), load(run.folder / run.result["folder"])
+    expected = digits.metrics[0].estimate(digits.outcomes(found, "test", None)).value
+    assert report["rescaled"]["value"] == expected > report["pruned"]["value"]
 
 
 def test_new_weights_begin_at_chance(tmp_path: Path) -> None:

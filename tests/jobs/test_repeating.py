@@ -18,6 +18,7 @@ from jobs.kinds.evaluation import EvaluationRun
 from jobs.kinds.export import ExportRun
 from jobs.kinds.facts import FactsQuestion
 from jobs.kinds.fiak import FiakRun
+from jobs.kinds.finetune import FinetuneRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.learn import LearnRun
 from jobs.kinds.roles import RolesRun
@@ -33,6 +34,8 @@ RUNS: list[Kind] = [
     SweepRun("looker", method="fiak", options={"run": "0123456789abcdef"}),
     SweepRun("translator", strategy="score", settings={"scope": "layer", "at_least": 1}, banks="encoder", step=0.0),
     SweepRun("reader", strategy="random", settings={"seed": 3}, seeds=0, n=50, n_scoring=32),
+    FinetuneRun("looker", "encoder.0.1 encoder.2.3", start="rescaled", training={"steps": 0}),
+    FinetuneRun("reader", "encoder.0.1", start="plain", training={"steps": 30, "batch": 4}, **OWN),
     SpeedRun("looker", "encoder.0.1 encoder.2.3", [1, 16], [128]),
     BudgetRun("reader", ["accuracy within 1 point", "at most 40 % of attention parameters"], banks="encoder"),
     RolesRun("reader", data="/tmp/my trees.conllu", n=200),
