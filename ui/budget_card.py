@@ -53,8 +53,10 @@ def _form(methods: dict[str, str]) -> tuple[list[str], str]:
             budgets.append(str(AtMost(share / 100, what)))
     with speed:
         if st.toggle("Make it faster", key="budget-fast"):
-            times = st.number_input("Times as fast, batch 16", 1.01, 20.0, 1.2, 0.1, key="budget-times")
-            budgets.append(str(Faster(times)))
+            times = st.number_input("Times as fast", 1.01, 20.0, 1.2, 0.1, key="budget-times")
+            batch = int(st.number_input("at batch", 1, 1024, 16, key="budget-batch"))
+            length = int(st.number_input("and length, tokens", 1, 4096, 128, key="budget-length"))
+            budgets.append(str(Faster(times, batch, length)))
     method = order.selectbox("Order", list(methods), format_func=methods.__getitem__, key="budget-method")
     return budgets, method
 

@@ -88,16 +88,23 @@ def speed_bars(timings: list[dict[str, Any]], theme: str) -> go.Figure:
 
 
 def speed_table(timings: list[dict[str, Any]]) -> pd.DataFrame:
-    """The numbers behind the bars."""
+    """The numbers behind the bars: medians with the quartiles of the turns, and both throughputs."""
     return pd.DataFrame(
         {
             "Inputs": [size_name(timing) for timing in timings],
-            "Dense, ms": [round(1000 * timing["dense"]["median"], 2) for timing in timings],
-            "Smaller, ms": [round(1000 * timing["smaller"]["median"], 2) for timing in timings],
-            "Times as fast": [round(timing["speedup"]["median"], 2) for timing in timings],
-            "Examples a second": [round(timing["throughput"]["smaller"], 1) for timing in timings],
+            "Dense, ms": [_spread(timing["dense"], 1000) for timing in timings],
+            "Smaller, ms": [_spread(timing["smaller"], 1000) for timing in timings],
+            "Times as fast": [_spread(timing["speedup"]) for timing in timings],
+            "Dense, examples a second": [round(timing["throughput"]["dense"], 1) for timing in timings],
+            "Smaller, examples a second": [round(timing["throughput"]["smaller"], 1) for timing in timings],
             "Memory, MB": [
                 f"{timing['memory_smaller'] / 1e6:.0f} of {timing['memory_dense'] / 1e6:.0f}" for timing in timings
             ],
         }
     )
+
+
+def _spread(found: dict[str, float], scale: float = 1.0) -> str:
+    """The median and the quartiles."""
+    median, low, high = (f"{scale * found[name]:.2f}" for name in ("median", "low", "high"))
+    return f"{median} ({low} to {high})"
