@@ -1,13 +1,14 @@
 """python -m tools.sixteen_heads [SPECIMEN …]: writes docs/reproductions/sixteen-heads.md.
 
-The runs lie in a folder of their own, so that the command can be stopped at any time and goes on where it was.
+Of the specimens that are not named the page keeps what it says. The runs lie in a folder of their own, so that the
+command can be stopped at any time and goes on where it was.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ BY_LAYER = {"scale": "layer"}
 """The scores of the paper are divided by the norm of their layer."""
 
 STEP = 0.1
+SAME_DATA = "same data, other split"
+"""What is said where the second data set is none: the paper's are of another domain."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +65,60 @@ def main() -> int:
     """Runs what has not been run, and writes the page."""
     torch.set_num_threads(1)
     store = Store(home() / "sixteen-heads")
-    found = [_found(store, name) for name in sys.argv[1:] or list(SPECIMEN_TASKS)]
+    names = sys.argv[1:] or list(SPECIMEN_TASKS)
+    if unknown := [name for name in names if name not in SPECIMEN_TASKS]:
+        raise SystemExit(f"no specimen {unknown[0]!r}; known: {', '.join(SPECIMEN_TASKS)}")
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    found = [_found(store, name) for name in names]
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     for one in found:
         (PAGE.parent / _picture(one)).write_text(_svg(one), encoding="utf-8")
-    PAGE.write_text(page(found), encoding="utf-8")
+    PAGE.write_text(page([*read_page(before), *map(Told.of, found)]), encoding="utf-8")
     return 0
 
 
-def page(found: list[Found]) -> str:
-    """The whole page."""
-    parts = [paper.INTRODUCTION, *_summary(found), paper.TABLES]
-    for one in found:
-        parts += [f"\n## {one.name}\n", *_alone(one), "", *_layers(one), "", *_second(one), "", *_curves(one)]
-    return "\n".join(parts) + "\n"
+@dataclass(frozen=True)
+class Told:
+    """What the page says of one specimen: its column of the first table, and its section."""
+
+    name: str
+    metric: str
+    column: dict[str, str]
+    section: str
+
+    @classmethod
+    def of(cls, one: Found) -> Told:
+        """As it was found."""
+        column = {question: row(one) for row, (question, _) in zip(_ROWS, paper.SUMMARY, strict=True)}
+        section = "\n".join([*_alone(one), "", *_layers(one), "", *_second(one), "", *_curves(one)])
+        return cls(one.name, one.tables["metric"], column, section)
+
+
+def page(told: Sequence[Told]) -> str:
+    """The whole page, in the order of the catalogue; of two that tell of one specimen the later counts."""
+    latest = {one.name: one for one in told}
+    known = [
+        *(name for name in SPECIMEN_TASKS if name in latest),
+        *(name for name in latest if name not in SPECIMEN_TASKS),
+    ]
+    shown = [latest[name] for name in known]
+    sections = [f"\n## {one.name}\n\n{one.section}" for one in shown]
+    return "\n".join([paper.INTRODUCTION, *_summary(shown), paper.TABLES, *sections]) + "\n"
+
+
+def read_page(text: str) -> list[Told]:
+    """What a page that was written before says of every specimen."""
+    rows = [line.strip("| ").split(" | ") for line in text.split("\n") if line.startswith("| ")]
+    head = next((row for row in rows if paper.SUBJECTS[0] in row), [])
+    names = [cell.partition(", ")[::2] for cell in head[head.index(paper.SUBJECTS[-1]) + 1 :]] if head else []
+    cells = {row[0]: row[-len(names) :] for row in rows if row[0] in dict(paper.SUMMARY)} if names else {}
+    sections = dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+    return [
+        Told(
+            name, metric, {question: own[place] for question, own in cells.items()}, sections[name].strip("\n")
+        )
+        for place, (name, metric) in enumerate(names)
+    ]  # fmt: skip
 
 
 def _found(store: Store, name: str) -> Found:
@@ -100,12 +143,12 @@ def _result(store: Store, kind: Kind) -> dict[str, Any]:
 # the table that stands first
 
 
-def _summary(found: list[Found]) -> Iterator[str]:
-    names = [f"{one.name}, {one.tables['metric']}" for one in found]
+def _summary(told: Sequence[Told]) -> Iterator[str]:
+    names = [f"{one.name}, {one.metric}" for one in told]
     yield f"| | {' | '.join([*paper.SUBJECTS, *names])} |"
-    yield f"|---|{'---|' * (len(paper.SUBJECTS) + len(found))}"
-    for row, (question, told) in zip(_ROWS, paper.SUMMARY, strict=True):
-        yield f"| {question} | {' | '.join([*told, *(row(one) for one in found)])} |"
+    yield f"|---|{'---|' * (len(paper.SUBJECTS) + len(told))}"
+    for question, theirs in paper.SUMMARY:
+        yield f"| {question} | {' | '.join([*theirs, *(one.column.get(question, '–') for one in told)])} |"
 
 
 def _dense(one: Found) -> str:
@@ -132,7 +175,8 @@ def _n_layers(one: Found) -> str:
 def _correlation(one: Found) -> str:
     second = one.tables["second"]
     value = "–" if second["pearson"] is None else f"{second['pearson']:.2f}"
-    return f"{value} ({second['task']}, {second['split']})"
+    same = f"{SAME_DATA}: " if second["task"] == one.tables["task"] else ""
+    return f"{value} ({same}{second['task']}, {second['split']})"
 
 
 def _prunable(one: Found) -> str:

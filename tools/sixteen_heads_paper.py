@@ -54,4 +54,8 @@ Two more tables of the paper, for the eye. The best change when a layer keeps on
 
 Of the banks of its translator the paper says that cross heads are needed most: beyond 60 % of them removed the model
 collapses, while either kind of self-attention keeps about 30 BLEU with a fifth of its heads.
+
+Of speed it says that BERT without half of its heads is faster by 1.9 % at batches of 1, by 2.7 % at 4 and by 17.5 % at
+16 and 64. Ours depends on the machine, so it is not told here: `python cli.py speed` measures any mask at the same four
+sizes, and `python -m benchmarks.engine` half of the heads of every specimen at 16, beside what operations predict.
 """

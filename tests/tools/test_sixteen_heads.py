@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tools.curve_svg import Axis, Curve, curves_svg
-from tools.sixteen_heads import Found, page
+from tools.sixteen_heads import SAME_DATA, Found, Told, page, read_page
 from tools.sixteen_heads_paper import SUMMARY
 
 
@@ -42,7 +43,7 @@ def made_up(higher_is_better: bool = True) -> Found:
 
 
 def test_the_page_tells_what_was_found() -> None:
-    text = page([made_up()])
+    text = page([Told.of(made_up())])
     told = {
         line.split(" | ")[0].removeprefix("| "): line.split(" | ")[-1].removesuffix(" |") for line in text.split("\n")
     }
@@ -62,9 +63,27 @@ def test_the_page_tells_what_was_found() -> None:
 
 
 def test_where_lower_is_better_a_rise_is_worse() -> None:
-    assert "| 2 of 3, 1 for the better |" in page([made_up(higher_is_better=False)])
-    (line,) = (one for one in page([made_up(higher_is_better=False)]).split("\n") if "can do with one head" in one)
+    text = page([Told.of(made_up(higher_is_better=False))])
+    assert "| 2 of 3, 1 for the better |" in text
+    (line,) = (one for one in text.split("\n") if "can do with one head" in one)
     assert line.endswith("| 1 of 2 |")
+
+
+def test_a_second_split_of_the_same_data_is_called_so() -> None:
+    found = made_up()
+    second = found.tables["second"] | {"task": found.tables["task"]}
+    same = replace(found, tables=found.tables | {"second": second})
+    assert f"| 0.62 ({SAME_DATA}: Guessing, test) |" in page([Told.of(same)])
+
+
+def test_one_specimen_can_be_told_anew_while_the_page_keeps_the_others() -> None:
+    looker, reader = (replace(made_up(), name=name) for name in ("looker", "reader"))
+    whole = page([Told.of(looker), Told.of(reader)])
+    assert read_page(whole) == sorted([Told.of(looker), Told.of(reader)], key=lambda one: whole.index(f"## {one.name}"))
+    assert page(read_page(whole)) == whole
+    changed = Told.of(replace(made_up(higher_is_better=False), name="reader"))
+    assert page([*read_page(whole), changed]) == page([Told.of(looker), changed])
+    assert read_page("") == []
 
 
 def test_a_curve_is_drawn_where_its_values_are() -> None:
