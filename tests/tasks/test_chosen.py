@@ -23,7 +23,8 @@ from tests.families import FAMILIES, TEXT
 from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
 
 LOOKERS = ("vit", "deit")
-WITHOUT_TEXT_HEAD = (*LOOKERS, "clip-vision", "whisper")
+UNSCORED = ("clip-vision", "whisper")
+WITHOUT_TEXT_HEAD = (*LOOKERS, *UNSCORED)
 LINES = [
     " ".join(f"w{random.Random(row).randrange(50)}" for row in range(first, first + 3 + first % 4)) + f" w{first % 55}"
     for first in range(0, 720, 9)
@@ -64,6 +65,12 @@ def test_a_model_that_looks_at_images_says_so_and_is_scored_on_digits(family):
         f"own.txt: {head_model.name} is a model that looks at images, so it is judged on digits"
     ]
     assert max(score(Gradient(), head_model, found, "calibration", 6).values.values()) > 0
+
+
+def test_the_list_of_models_names_those_that_cannot_be_scored():
+    listed = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    _, _, sentence = listed.partition("- **Scores.**")
+    assert {family for family in FAMILIES if f" {family} " in sentence.replace("\n", " ")} == set(UNSCORED)
 
 
 def test_plain_text_is_what_each_kind_of_model_does_with_it(plain):
