@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -94,9 +94,7 @@ class Session:
             self.mask ^= {name}
             await self._expect_mask(page)
         self.done["heads switched"] += 4
-        await page.wait_for_function(
-            "(n) => (new URL(location)).searchParams.has('mask') === n > 0", arg=len(self.mask)
-        )
+        await settled(lambda: self._link_has_mask(page), "the link has no mask")
         await page.reload()
         await page.locator(CELLS).first.wait_for()
         await self._expect_mask(page)
@@ -110,11 +108,7 @@ class Session:
         cell = page.locator(GRID).nth(draw.randrange(await page.locator(GRID).count()))
         self.head = (await cell.get_attribute("aria-label") or "").split(",")[0]
         await cell.click()
-        shown = self.head.replace(".", " ", 1)
-        await page.wait_for_function(
-            "(name) => (document.querySelector('.st-key-head-card')?.textContent ?? '').toLowerCase().includes(name)",
-            arg=shown.lower(),
-        )
+        await settled(lambda: self._card_is_of_head(page), f"no card of {self.head}")
         await self._expect_model(page)
         self.done["cards of heads read"] += 1
 
@@ -145,6 +139,13 @@ class Session:
         if shown != expected:
             self.mixed.append(f"session {self.number}: mask {shown} instead of {expected}")
 
+    async def _link_has_mask(self, page: Page) -> bool:
+        return ("mask=" in await page.evaluate("location.href")) == bool(self.mask)
+
+    async def _card_is_of_head(self, page: Page) -> bool:
+        shown = " ".join(await page.locator(".st-key-head-card").all_inner_texts())
+        return self.head.replace(".", " ", 1).lower() in shown.lower()
+
     async def _expect_model(self, page: Page) -> None:
         shown = (await page.locator(".hl-current").first.inner_text()).strip()
         if shown != self.model:
@@ -153,6 +154,15 @@ class Session:
     def _hear(self, said: ConsoleMessage) -> None:
         if said.type == "error":
             self.errors.append(f"console: {said.text[:200]}")
+
+
+async def settled(look: Callable[[], Awaitable[bool]], otherwise: str) -> None:
+    """Waits until it is so; the page's own rules forbid that the browser is told to wait for an expression."""
+    until = time.monotonic() + PATIENCE / 1000
+    while not await look():
+        if time.monotonic() > until:
+            raise TimeoutError(f"{otherwise} after {PATIENCE // 1000} seconds")
+        await asyncio.sleep(0.1)
 
 
 @dataclass
