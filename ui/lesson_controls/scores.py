@@ -34,7 +34,7 @@ class ScoresGrid(Control):
             scores = scores_of(stage.choice, self.method)
             if not scores:
                 return NOTHING
-            told = finding(scores, grid, self.method.upper() if self.method == "lrp" else self.method)
+            told = finding(scores, grid, self.method, self.method.upper() if self.method == "lrp" else self.method)
             title.html(title_html(told, "dark is important · pick a head"))
             selected = select_head(grid, GridLook.of_scores(scores), key=stage.key("grid"), selected=head_in_link(grid))
             st.html(legend_html(theme()))
