@@ -21,8 +21,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification
 
 from analysis.importance.ablation import Ablation
+from analysis.importance.confidence import Confidence
 from analysis.importance.gradient import Gradient
 from analysis.importance.method import Method, portions
+from analysis.roles.looking import TOKEN, look_at
+from analysis.roles.sample import Reading, Side
 from models.attention_statistics import AttentionSummary, HeadStatistics, query_sums
 from models.capture import summarise
 from models.gating import gated
@@ -30,7 +33,7 @@ from models.head_model import HeadModel
 from models.heads import HeadId
 from models.loading import load
 from tasks.ablating import picked
-from tasks.batching import Batch
+from tasks.batching import Batch, EncodedRow
 from tasks.catalog import task_for
 from tasks.classification import Classification
 from tasks.task import Splits, Task
@@ -132,25 +135,36 @@ def ablation_promises(subject: Subject) -> list[Promise]:
 
 
 def statistics_promises(head_model: HeadModel) -> list[Promise]:
-    """Statistics of attention as maps stream by, against keeping all maps first."""
-    inputs = random_batch(head_model, LONG_ROWS, LONG_LENGTH).inputs
+    """What reads attention as maps stream by, against keeping all maps first."""
+    batch = random_batch(head_model, LONG_ROWS, LONG_LENGTH)
     found: dict[str, Mapping[HeadId, HeadStatistics]] = {}
+    kept_way = lambda: found.update(kept=from_kept_maps(head_model, batch.inputs))  # noqa: E731  (one of several ways)
     ways: dict[str, Callable[[], object]] = {
-        "attention streamed": lambda: found.update(streamed=summarise(head_model, [inputs])),
-        "attention kept": lambda: found.update(kept=from_kept_maps(head_model, inputs)),
+        "statistics": lambda: found.update(streamed=summarise(head_model, [batch.inputs])),
+        "confidence": lambda: Confidence().of_batch(head_model, LABELS, batch),
+        "roles": lambda: strongest_looks(head_model, batch),
     }
-    streamed, kept = in_turns(ways, "BERT size").values()
-    plain, *peaks = (peak_bytes(way) for way in (lambda: plain_pass(head_model, inputs), *ways.values()))
-    extra = [peak - plain for peak in peaks]
-    print(
-        f"{'BERT size':12} memory beyond a plain pass: {extra[0] / 1e6:.0f} MB streamed, {extra[1] / 1e6:.0f} MB kept"
-    )
+    *streamed, kept = in_turns(ways | {"attention maps kept": kept_way}, "BERT size").values()
+    plain = peak_bytes(lambda: plain_pass(head_model, batch.inputs))
+    kept_bytes = peak_bytes(kept_way) - plain
     gap = max(abs(found["streamed"][head].confidence - found["kept"][head].confidence) for head in head_model.grid)
-    return [
-        Promise("BERT size: statistics, seconds as a share of keeping maps", streamed / kept, TIME * NOISE, True),
-        Promise("BERT size: statistics, extra memory as a share of keeping maps", extra[0] / extra[1], MEMORY, True),
-        Promise("BERT size: statistics, largest difference in confidence", gap, EQUAL, True),
-    ]
+    promises = [Promise("BERT size: statistics, largest difference in confidence", gap, EQUAL, True)]
+    for (name, way), seconds in zip(ways.items(), streamed, strict=True):
+        share = (peak_bytes(way) - plain) / kept_bytes
+        promises += [
+            Promise(f"BERT size: {name}, seconds as a share of keeping maps", seconds / kept, TIME * NOISE, True),
+            Promise(f"BERT size: {name}, extra memory as a share of keeping maps", share, MEMORY, True),
+        ]
+    return promises
+
+
+def strongest_looks(head_model: HeadModel, batch: Batch) -> None:
+    """Where every head looks most, which is what roles are counted from; each token is a word here."""
+    readings = {}
+    for number, row in enumerate(batch.inputs["input_ids"].tolist()):
+        side = Side(tuple(row), tuple(range(len(row))))
+        readings[number] = Reading(EncodedRow(number, {"input_ids": row}, 0), "", side)
+    look_at(head_model, batch, readings, lambda _, look: look.strongest(TOKEN))
 
 
 def in_turns(ways: Mapping[str, Callable[[], object]], title: str) -> dict[str, float]:

@@ -93,6 +93,10 @@ def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -
             if waiting:
                 store.advance(run.id, step.done, step.total, waiting)
             return DONE, "", stop.value
+        except Exception:
+            if waiting:  # what was found before is not lost with what went wrong
+                store.advance(run.id, step.done, step.total, waiting)
+            raise
         if step.point is not None:
             waiting.append(step.point)
         awaited = run.lane == QUESTION and waiting

@@ -113,8 +113,8 @@ def histogram_figure(counts: Mapping[str, Sequence[int]], theme: str) -> go.Figu
             name=layer,
             line={"color": SERIES[theme][number % 4], "width": 2, "dash": ("solid", "dash", "dot")[number // 4 % 3]},
         )
-    base_layout(figure, theme, 280)
-    figure.update_layout(legend={"y": -0.45})
+    base_layout(figure, theme, 340)
+    figure.update_layout(legend={"y": -0.6})
     figure.update_xaxes(title="Prior, in units of where it began", showgrid=False)
     figure.update_yaxes(title="Share of priors, %")
     return figure

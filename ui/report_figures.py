@@ -254,7 +254,7 @@ def _open_gates(movie: Movie, frame: int) -> str:
     banks: dict[str, int] = {}
     for head in movie.heads:
         banks[head.bank] = banks.get(head.bank, 0) + 1
-    left = movie.n_open(frame)
+    left = movie.n_kept(frame)
     return ", ".join(f"{left[bank]} of {n} {bank} gates" for bank, n in banks.items()) + " are open in the end"
 
 

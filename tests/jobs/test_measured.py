@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.measured import Measured
+from jobs.measured import EDITION, Measured
 
 
 def test_what_was_put_is_there_for_everybody_who_asks_about_the_same(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_other_models_and_tasks_are_kept_apart(tmp_path: Path) -> None:
 
 def test_an_older_edition_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Measured(tmp_path, "model")["encoder.0.1"] = {"value": 1}
-    monkeypatch.setattr("jobs.measured.EDITION", 2)
+    monkeypatch.setattr("jobs.measured.EDITION", EDITION + 1)
     assert not Measured(tmp_path, "model")
 
 
