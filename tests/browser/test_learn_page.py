@@ -26,7 +26,7 @@ def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str)
     expect(page.get_by_text(re.compile("At step 3|At step 2"))).to_be_visible()
     page.get_by_role("link", name="Send the mask to the Prune Lab").click()
     expect(page.locator(".hl-editing .hl-off")).to_have_count(16)
-    expect(page.locator(".hl-numbers")).to_contain_text("20 would stay")
+    expect(page.locator(".hl-numbers")).to_contain_text("20 / 36")
 
 
 def test_one_click_stops_a_run_that_is_drawn_again_and_again(page: Page, address: str) -> None:
