@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
 from transformers import PreTrainedModel
 
 from models.head_model import HeadModel
+from models.probe_inputs import probe_inputs
 from tasks.batching import IGNORED, Batch
 from tasks.task import Choices, precise
 
@@ -39,6 +41,12 @@ def check_kind(head_model: HeadModel, title: str, *allowed: str) -> str:
         wanted = " or ".join(f"one that {KINDS[other]}" for other in allowed)
         raise ValueError(f"{title}: {head_model.name} is a model that {KINDS[kind]}; this task needs {wanted}")
     return kind
+
+
+def gives_logits(model: PreTrainedModel) -> bool:
+    """Whether a model has an output head, seen by what it gives; the class of one that looks does not always tell."""
+    with torch.no_grad():
+        return getattr(model(**probe_inputs(model)), "logits", None) is not None
 
 
 def choices(head_model: HeadModel, batch: Batch) -> Choices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,14 +18,19 @@ from models.gating import gated
 from models.head_model import HeadModel
 from tasks import metrics, paired
 from tasks.batching import BUDGET, IGNORED, Batch, EncodedRow, batched, text_budget
-from tasks.choices import check_kind, choices
+from tasks.choices import check_kind, choices, gives_logits
 from tasks.encoding import longest_text, text_inputs, text_tokens
+from tasks.features import Landmarks, features_of
 from tasks.language_modelling import gap_rows
-from tasks.task import Metric, Outcomes, PerExample, Splits, Task, array
+from tasks.task import Choices, Metric, Outcomes, PerExample, Splits, Task, array
 from tasks.translation import TextPair, Translation
 from tasks.vision import image_budget, image_rows
 
 LogChoices = Float[Tensor, "example choice"]
+
+N_LANDMARKS = 64
+LANDMARKS_OF = {"calibration": "development", "development": "calibration", "test": "calibration"}
+"""The split whose first examples a model without an output head chooses from, for the examples of each split."""
 
 
 def _first_choices(outcomes: Outcomes) -> tuple[list[int], list[int]]:
@@ -57,12 +62,15 @@ class Fidelity(Task):
     """Whether the model chooses as `reference` does with all its heads, once for each example.
 
     The choice is that of a label, of what an image shows, of the next token at a place in the second half of a text,
-    or of a masked token there. Without `examples` the digits are looked at. The reference runs once for a split.
+    or of a masked token there. A model without an output head chooses, of N_LANDMARKS examples of another split, the
+    one whose features with all heads are likest to those it gives now. Without `examples` the digits are looked at. The
+    reference runs once for a split.
     """
 
     reference: HeadModel
     examples: Splits[str] | None = None
     _memory: dict[str, LogChoices] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _landmarks: dict[str, Landmarks] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -87,11 +95,23 @@ class Fidelity(Task):
         Not the divergence: that is at its least where all heads are open, so its gradient there says nothing.
         """
         labels = batch.labels if batch.labels.dim() == 1 else batch.labels.amax(dim=1)  # all others are IGNORED
-        return cross_entropy(choices(head_model, batch), labels, reduction="none")
+        return cross_entropy(self.choices(head_model, batch), labels, reduction="none")
+
+    def choices(self, head_model: HeadModel, batch: Batch) -> Choices:
+        """The logits of the one choice each row is about."""
+        landmarks = self._landmarks.get(batch.split)
+        return choices(head_model, batch) if landmarks is None else landmarks.choices(features_of(head_model, batch))
+
+    def _log_choices(self, head_model: HeadModel, batch: Batch) -> LogChoices:
+        return log_softmax(self.choices(head_model, batch), dim=-1)
+
+    def landmarks_of(self, split: str) -> str:
+        """The split whose first examples are chosen from in this one; empty where labels or tokens are chosen."""
+        return LANDMARKS_OF[split] if split in self._landmarks else ""
 
     def observe(self, head_model: HeadModel, batch: Batch) -> Mapping[str, NDArray[Any]]:
         """First choices of both models, and the divergence."""
-        found = log_softmax(choices(head_model, batch), dim=-1)
+        found = self._log_choices(head_model, batch)
         reference = self._memory[batch.split][list(batch.indices)].to(found)
         return {
             "predicted": array(found.argmax(dim=-1)),
@@ -101,12 +121,18 @@ class Fidelity(Task):
 
     def _reference_run(self, split: str, n: int | None) -> LogChoices:
         """What the reference makes of the first n examples, with all its heads, in the order of the split."""
+        with gated(self.reference, _open_gates(self.reference)), torch.inference_mode(False), torch.no_grad():
+            if split not in self._landmarks and not gives_logits(self.reference.model):
+                seen = self._of_reference(LANDMARKS_OF[split], N_LANDMARKS, features_of)
+                self._landmarks[split] = Landmarks.of(seen)
+            return self._of_reference(split, n, self._log_choices)
+
+    def _of_reference(self, split: str, n: int | None, of_batch: Callable[[HeadModel, Batch], Tensor]) -> Tensor:
+        """A row an example of the first n, in the order of the split."""
         rows = self._unlabelled(self.reference, split, n)
         found: dict[int, Tensor] = {}
-        with gated(self.reference, _open_gates(self.reference)), torch.no_grad():
-            for batch in batched(rows, self.reference, split, self.budget(self.reference)):
-                logs = log_softmax(choices(self.reference, batch), dim=-1).cpu()
-                found.update(zip(batch.indices, logs, strict=True))
+        for batch in batched(rows, self.reference, split, self.budget(self.reference)):
+            found.update(zip(batch.indices, of_batch(self.reference, batch).cpu(), strict=True))
         return torch.stack([found[index] for index in range(len(rows))])
 
     def _unlabelled(self, head_model: HeadModel, split: str, n: int | None) -> list[EncodedRow]:
@@ -136,8 +162,8 @@ class TranslationFidelity(Translation):
 
 def choice_rows(head_model: HeadModel, title: str, texts: tuple[str, ...]) -> list[EncodedRow]:
     """Texts as the model reads them, each with one thing to choose, which is labelled 0."""
-    kind = check_kind(head_model, title, "classifier", "writer", "filler")
-    if kind == "classifier":
+    kind = check_kind(head_model, title, "classifier", "writer", "filler", "encoder")
+    if kind in ("classifier", "encoder"):
         inputs = text_inputs(head_model, [(text, None) for text in texts])
         return [EncodedRow(index, encoded, 0) for index, encoded in enumerate(inputs)]
     if kind == "filler":

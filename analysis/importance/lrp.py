@@ -57,7 +57,7 @@ class Relevance(Method):
     def of_batch(self, head_model: HeadModel, task: Task, batch: Batch) -> tuple[Values, Weights | None]:
         """The share of every head in every example."""
         del task
-        judged = batch.labels != IGNORED if batch.labels.dim() == 2 else None
+        judged = batch.labels != IGNORED if batch.labels.dim() == 2 else _read_places(batch)
         trace = traced(head_model, batch.inputs, judged, self.rule)
         _refuse_losses(head_model, trace.conservation)
         return on_grid(head_model, batch, {site: shares(found) for site, found in trace.layers.items()}), None
@@ -118,6 +118,12 @@ def traced(
     n_contexts, n_entered = len(tensors), len(tensors) + len(passing.entered)
     sums = [_total(parts, start) for parts in ((start,), found[n_contexts:n_entered], found[n_entered:])]
     return Trace(_by_layer(contexts, found[:n_contexts]), Conservation(*torch.stack(sums).tolist()))
+
+
+def _read_places(batch: Batch) -> Judged | None:
+    """Where there is no padding, for a model that gives features at every place; None where all places are read."""
+    mask = batch.inputs.get("attention_mask")
+    return None if mask is None else mask.bool()
 
 
 def top_choices(logits: Tensor, judged: Judged | None) -> PerExample:

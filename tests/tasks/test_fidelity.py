@@ -5,10 +5,11 @@ import torch
 import transformers as hf
 
 from models.gating import gated
-from tasks.fidelity import Fidelity, TranslationFidelity, divergences
-from tasks.task import Splits
+from tasks.features import Landmarks, features_of
+from tasks.fidelity import LANDMARKS_OF, Fidelity, TranslationFidelity, divergences
+from tasks.task import SPLITS, Splits
 from tasks.translation import TextPair
-from tests.families import TEXT
+from tests.families import SEQ2SEQ, TEXT
 from tests.tasks.tiny import TEXTS, closed, filler, opened, sharpened, tiny, tokenizer
 
 TEXT_SPLITS = Splits.of(TEXTS, TEXTS, TEXTS)
@@ -18,13 +19,19 @@ MODELS = {
     "llama": lambda: tiny("llama"),
     "filler": filler,
     "vit": lambda: tiny("vit"),
+    "clip-vision": lambda: tiny("clip-vision"),
+    "headless": lambda: headless("<s> $A </s>"),
 }
+
+
+def headless(pattern="$A </s>"):
+    return sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer(pattern))
 
 
 @pytest.fixture(scope="module", params=MODELS)
 def case(request):
     head_model = MODELS[request.param]()
-    return Fidelity("f", "F", head_model, None if request.param == "vit" else TEXT_SPLITS), head_model
+    return Fidelity("f", "F", head_model, None if request.param in ("vit", "clip-vision") else TEXT_SPLITS), head_model
 
 
 def test_a_model_is_wholly_faithful_to_itself(case):
@@ -74,10 +81,49 @@ def test_a_translator_is_judged_by_its_own_output():
     assert task.pairs("test")[0].target != "never read"
 
 
-def test_a_model_without_a_head_is_refused():
-    headless = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
-    with pytest.raises(ValueError, match="has no output head; this task needs"):
-        Fidelity("f", "F", headless, TEXT_SPLITS).outcomes(headless, "test")
+def test_an_encoder_decoder_without_a_head_is_refused():
+    nothing = sharpened(lambda: hf.BartModel(hf.BartConfig(**SEQ2SEQ)), tokenizer())
+    with pytest.raises(ValueError, match="BartModel reads and writes, and has no output head"):
+        Fidelity("f", "F", nothing, TEXT_SPLITS).outcomes(nothing, "test")
+
+
+def test_a_model_without_a_head_chooses_the_likest_of_other_examples_by_the_mean_of_its_hidden_states():
+    reader = headless()
+    others = ["w1 w2 w30", "w4 w5", "w9 w8 w7 w31 w32"]
+    task = Fidelity("f", "F", reader, Splits.of(TEXTS[:5], others, []))
+
+    def features(text):
+        states = reader.model(**reader.tokenizer(text, return_tensors="pt", return_token_type_ids=False))
+        return states.last_hidden_state[0].mean(dim=0).detach()
+
+    seen = torch.stack([features(text) for text in others])
+    (batch,) = task.batches(reader, "calibration")
+    losses = dict(zip(batch.indices, task.losses(reader, batch).tolist(), strict=True))
+    for index, text in enumerate(TEXTS[:5]):
+        own, middle = features(text), seen.mean(dim=0)
+        cosines = torch.stack([torch.cosine_similarity(own - middle, one - middle, dim=0) for one in seen])
+        assert losses[index] == pytest.approx(-(cosines / 0.07).log_softmax(dim=0).max().item(), rel=1e-9)
+        assert batch.labels[batch.indices.index(index)] == cosines.argmax()
+
+
+def test_an_image_is_told_by_what_the_tower_projects_it_to():
+    tower = tiny("clip-vision")
+    task = Fidelity("f", "F", tower)
+    (batch,) = task.batches(tower, "test", 3)
+    assert torch.equal(features_of(tower, batch), tower.model(**batch.inputs).image_embeds)
+    assert task.landmarks_of("test") == "calibration"
+
+
+def test_no_example_chooses_from_its_own_split():
+    assert all(split != other for split, other in LANDMARKS_OF.items())
+    assert set(LANDMARKS_OF) == set(SPLITS)
+
+
+def test_a_landmark_is_the_likest_to_itself_however_much_all_have_in_common():
+    features = torch.randn(5, 8, generator=torch.Generator().manual_seed(0)) + 100
+    landmarks = Landmarks.of(features)
+    assert landmarks.choices(features).argmax(dim=1).tolist() == [0, 1, 2, 3, 4]
+    torch.testing.assert_close(landmarks.choices(features).diagonal(), torch.full((5,), 1 / 0.07))
 
 
 def test_a_model_with_a_label_for_every_token_is_refused():
