@@ -16,6 +16,7 @@ from tasks.choices import kind_of
 from tasks.classification import Classification, hits
 from tasks.fidelity import Fidelity
 from tasks.language_modelling import LanguageModelling
+from tasks.speech import Speech
 from tasks.task import Outcomes, Task
 from tasks.translation import Translation
 from tasks.vision import Digits, digit_split
@@ -96,14 +97,14 @@ def _(task: Digits, head_model: HeadModel, outcomes: Outcomes) -> Answers:
 
 @answers.register(Fidelity)
 def _(task: Fidelity, head_model: HeadModel, outcomes: Outcomes) -> Answers:
-    del task
     right = np.asarray(outcomes["predicted"] == outcomes["reference"])
-    said = _choice_names(head_model, outcomes["predicted"].tolist())
+    said = _choice_names(task, head_model, outcomes.split, outcomes["predicted"].tolist())
     return Answers("KL divergence", False, outcomes["kl"], said, right)
 
 
 @answers.register(LanguageModelling)
-def _(task: LanguageModelling, head_model: HeadModel, outcomes: Outcomes) -> Answers:
+@answers.register(Speech)
+def _(task: LanguageModelling | Speech, head_model: HeadModel, outcomes: Outcomes) -> Answers:
     del task, head_model
     bits = outcomes["nll"] / outcomes["n_tokens"] / np.log(2)
     return Answers("bits per token", False, bits)
@@ -140,7 +141,8 @@ def _(task: Digits, head_model: HeadModel, outcomes: Outcomes, places: Sequence[
 
 @shown.register(Fidelity)
 def _(task: Fidelity, head_model: HeadModel, outcomes: Outcomes, places: Sequence[int]) -> list[Shown]:
-    wanted = _choice_names(head_model, [int(outcomes["reference"][place]) for place in places])
+    chosen = [int(outcomes["reference"][place]) for place in places]
+    wanted = _choice_names(task, head_model, outcomes.split, chosen)
     if task.examples is None:
         images = _images(outcomes, places)
         return [Shown(image=image, reference=name) for image, name in zip(images, wanted, strict=True)]
@@ -154,6 +156,13 @@ def _(task: LanguageModelling, head_model: HeadModel, outcomes: Outcomes, places
     del head_model
     texts = task.examples.first(outcomes.split)
     return [Shown(texts[outcomes.indices[place]]) for place in places]
+
+
+@shown.register(Speech)
+def _(task: Speech, head_model: HeadModel, outcomes: Outcomes, places: Sequence[int]) -> list[Shown]:
+    del head_model
+    examples = task.examples.first(outcomes.split)
+    return [Shown(examples[outcomes.indices[place]].transcript) for place in places]
 
 
 @shown.register(Translation)
@@ -171,8 +180,11 @@ def label_names(head_model: HeadModel, numbers: Sequence[int]) -> list[str]:
     return [str(names.get(number, number)) for number in numbers]
 
 
-def _choice_names(head_model: HeadModel, numbers: Sequence[int]) -> list[str]:
-    """The names of labels, or tokens where tokens are chosen."""
+def _choice_names(task: Fidelity, head_model: HeadModel, split: str, numbers: Sequence[int]) -> list[str]:
+    """The names of labels, tokens where tokens are chosen, or which example is the likest."""
+    landmarks = task.landmarks_of(split)
+    if landmarks:
+        return [f"like example {number + 1} of {landmarks}" for number in numbers]
     if kind_of(head_model.model) in ("classifier", "looker"):
         return label_names(head_model, numbers)
     return [str(head_model.tokenizer.decode([number])) for number in numbers]

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models.head_model import HeadModel
-from tasks.choices import KINDS, kind_of
+from tasks.choices import KINDS, gives_logits, kind_of
 from tasks.classification import Classification, LabelledText, label_numbers
 from tasks.corpus import inference_pairs, sentences, stories
 from tasks.fidelity import Fidelity, TranslationFidelity
 from tasks.language_modelling import LanguageModelling
 from tasks.own_data import split_by_hash
 from tasks.readers import Source, read_table
+from tasks.speech import NEEDED
 from tasks.task import Splits, Task
 from tasks.translation import TextPair, Translation
 from tasks.vision import Digits
@@ -101,9 +102,9 @@ def fidelity_for(head_model: HeadModel) -> Task:
         )
     if kind == "looker":
         return Fidelity("digit-fidelity", "Fidelity on digits", head_model)
-    if kind in ("classifier", "writer", "filler"):
+    if kind in ("classifier", "writer", "filler", "encoder"):
         return Fidelity("natural-fidelity", "Fidelity on natural sentences", head_model, _natural_texts())
-    raise ValueError(f"{head_model.name} is a model that {KINDS[kind]}; no task is known that judges such a model")
+    raise ValueError(f"{head_model.name} is a model that {KINDS[kind]}; it is judged on own data alone: {NEEDED}")
 
 
 def _labels_fit(head_model: HeadModel, labels: tuple[str, ...]) -> bool:
@@ -111,7 +112,7 @@ def _labels_fit(head_model: HeadModel, labels: tuple[str, ...]) -> bool:
         label_numbers(head_model, labels)
     except ValueError:
         return False
-    return True
+    return kind_of(head_model.model) != "looker" or gives_logits(head_model.model)
 
 
 def _inference() -> Task:
@@ -161,6 +162,7 @@ BY_KIND = {
     "filler": ("natural-text",),
     "classifier": ("inference", "sentiment"),
     "looker": ("digits",),
+    "encoder": (),
 }
 """The tasks of our own for each kind of model."""
 

@@ -47,8 +47,9 @@ NOTES = """
   every family go on working; its output is the bias of its output projection.
 - **Soft caps.** Gemma 2 caps its attention scores, which sdpa cannot: it runs in eager attention only.
 - **DeBERTa** has its own attention code and no choice between eager and sdpa.
-- **Scores.** Importance can be computed for every family in the table but two: clip-vision gives features and has no
-  output head, so it has no loss, and whisper listens to sound, for which there is no task.
+- **Scores.** Importance can be computed for every family in the table. A model without an output head, as clip-vision
+  or a bare encoder, is scored by fidelity of its features; whisper is scored on a table of WAV files and transcripts.
+  Both are told under [own data](cli.md#own-data).
 """
 
 

@@ -16,10 +16,14 @@ from tasks.vision import image_shape
 Counted = Bool[Tensor, "example position"]
 Tokens = Int[Tensor, "example position"]
 
+FRAMES_A_POSITION = 2
+"""Frames of sound that the encoder of Whisper makes one position of."""
+
 
 def special_tokens(head_model: HeadModel) -> frozenset[int]:
     """The numbers of begin, end, separator and padding tokens and their like; none without a tokenizer."""
-    return frozenset(getattr(head_model.tokenizer, "all_special_ids", ()))
+    tokenizer = getattr(head_model.tokenizer, "tokenizer", head_model.tokenizer)  # that of a model that listens
+    return frozenset(getattr(tokenizer, "all_special_ids", ()))
 
 
 def counted_positions(
@@ -27,11 +31,15 @@ def counted_positions(
 ) -> dict[str, tuple[Counted | None, Counted | None]]:
     """By bank, which queries and which keys are neither padding nor a token in `exclude`; None where all are (images).
 
-    In a decoder that is taught, a position is padding where it has no label.
+    In a decoder that is taught, a position is padding where it has no label; of a sound, where the recording is over.
     """
-    if "input_ids" not in batch.inputs:
+    if "pixel_values" in batch.inputs:
         return dict.fromkeys(("encoder", "decoder", "cross"), (None, None))
-    source = _ordinary(batch.inputs["input_ids"], exclude) & batch.inputs["attention_mask"].bool()
+    source = batch.inputs["attention_mask"].bool()
+    if "input_ids" in batch.inputs:
+        source = _ordinary(batch.inputs["input_ids"], exclude) & source
+    else:
+        source = source[:, ::FRAMES_A_POSITION]
     target = source
     if "decoder_input_ids" in batch.inputs:
         target = _ordinary(batch.inputs["decoder_input_ids"], exclude) & (batch.labels != IGNORED)

@@ -9,14 +9,19 @@ import transformers as hf
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.head_model import HeadModel
 from tasks.classification import Classification, LabelledText
+from tasks.fidelity import Fidelity
 from tasks.language_modelling import LanguageModelling
 from tasks.task import Splits, Task
 from tasks.translation import TextPair, Translation
 from tasks.vision import Digits
-from tests.families import VISION
+from tests.families import TEXT, VISION
+from tests.tasks.sounds import listener, spoken
 from tests.tasks.tiny import TEXTS, sharpened, tiny, tokenizer
 
 KINDS = ("encoder", "shared", "decoder", "grouped", "all-attention", "seq2seq", "vision")
+WITHOUT_TEXT_HEAD = ("features", "hidden", "sound")
+"""Kinds that only importance is asked of: a model of features, one of hidden states, and one that listens."""
+
 N = 4
 """Examples that are enough for a fact."""
 
@@ -29,7 +34,7 @@ TRANSLATION = Translation("pairs", "pairs", Splits.of(PAIRS, PAIRS, PAIRS))
 
 @cache
 def subject(kind: str) -> tuple[HeadModel, Task]:
-    """One of KINDS; the model is shared, so whoever changes it must change it back."""
+    """One of KINDS or WITHOUT_TEXT_HEAD; the model is shared, so whoever changes it must change it back."""
     return fresh(kind)
 
 
@@ -41,6 +46,14 @@ def fresh(kind: str) -> tuple[HeadModel, Task]:
         return tiny("marian"), TRANSLATION
     if kind == "vision":
         return _looker(), Digits("digits", "digits")
+    if kind == "features":
+        looker = tiny("clip-vision")
+        return looker, Fidelity("features", "features", looker)
+    if kind == "hidden":
+        reader = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer("<s> $A </s>"))
+        return reader, Fidelity("hidden", "hidden", reader, Splits.of(TEXTS, TEXTS, TEXTS))
+    if kind == "sound":
+        return listener(), spoken()
     if kind == "all-attention":
         return _all_attention(), WRITING
     return tiny({"decoder": "gpt2", "grouped": "llama"}[kind]), WRITING

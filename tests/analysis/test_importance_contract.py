@@ -20,7 +20,7 @@ from models.heads import HeadId
 from pruning.mask import HeadMask
 from pruning.surgery import without_heads
 from tests.analysis.hand_wired import hand_wired
-from tests.analysis.subjects import KINDS, N, subject
+from tests.analysis.subjects import KINDS, WITHOUT_TEXT_HEAD, N, subject
 
 
 def variants(method: type[Method]) -> list[Method]:
@@ -39,7 +39,7 @@ def variants(method: type[Method]) -> list[Method]:
 COMPUTED = [variant for method in methods().values() if not method.needs_run for variant in variants(method)]
 OF_A_RUN = [method for method in methods().values() if method.needs_run]
 EVERY_METHOD = pytest.mark.parametrize("method", COMPUTED, ids=str)
-EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+EVERY_KIND = pytest.mark.parametrize("kind", [*KINDS, *WITHOUT_TEXT_HEAD])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from models.gating import gated
 from models.heads import HeadId
 from models.loading import load
+from pruning.answers import answers, shown
 from pruning.breaks import what_breaks
 from pruning.buckets import CONSTRUCTIONS, by_construction, by_rarity, groups, word_counts
 from pruning.mask import HeadMask
@@ -21,6 +22,7 @@ from tasks.language_modelling import LanguageModelling
 from tasks.task import Outcomes, Splits
 from tasks.translation import TextPair, Translation
 from tasks.vision import digit_split
+from tests.tasks.sounds import listener, spoken
 from tests.tasks.tiny import TEXTS, tiny
 
 LABELS = ["LABEL_0", "LABEL_1"]
@@ -152,6 +154,26 @@ def test_fidelity_on_images_shows_the_images() -> None:
     for one in found.examples:
         assert np.array_equal(np.array(one.shown.image), images[one.index, 0].numpy())
         assert one.shown.reference == str(int(second["reference"][one.index])) == one.before.said
+
+
+def test_a_model_of_features_says_which_example_is_the_likest() -> None:
+    tower = tiny("clip-vision")
+    judge = Fidelity("digit-fidelity", "Fidelity on digits", tower)
+    first = judge.outcomes(tower, "development", 12)
+    with gated(tower, HeadMask(tower.grid, frozenset(tower.grid)).as_gates()):
+        second = judge.outcomes(tower, "development", 12)
+    found = what_breaks(judge, tower, first, second).examples[0]
+    assert found.before.said == f"like example {first['predicted'][found.index] + 1} of calibration"
+    assert found.after.said == f"like example {second['predicted'][found.index] + 1} of calibration"
+    assert found.shown.reference == found.before.said
+
+
+def test_speech_is_told_in_bits_and_by_its_transcript() -> None:
+    ear, judge = listener(), spoken()
+    seen = judge.outcomes(ear, "test", 3)
+    told = answers(judge, ear, seen)
+    assert told.scores.tolist() == pytest.approx((seen["nll"] / seen["n_tokens"] / np.log(2)).tolist())
+    assert [one.text for one in shown(judge, ear, seen, [2, 0])] == [TEXTS[2], TEXTS[0]]
 
 
 def test_the_same_mask_twice_breaks_nothing() -> None:

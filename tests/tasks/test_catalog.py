@@ -6,10 +6,10 @@ import pytest
 import transformers as hf
 
 from tasks import catalog
-from tasks.catalog import SPECIMEN_TASKS, TASKS, task, task_for
+from tasks.catalog import SPECIMEN_TASKS, TASKS, fitting, task, task_for
 from tasks.fidelity import Fidelity, TranslationFidelity
 from tasks.task import SPLITS
-from tests.families import TEXT
+from tests.families import TEXT, VISION
 from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
 
 GRAMMAR = ("inference", "translation", "stories")
@@ -71,10 +71,24 @@ def test_a_classifier_is_judged_by_the_labels_it_knows(labels, key):
     assert task_for(head_model) is task(key)
 
 
-def test_a_model_without_a_head_is_one_sentence():
+def test_a_model_without_a_head_is_judged_by_its_features():
     headless = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
-    with pytest.raises(ValueError, match="has no output head; no task is known"):
-        task_for(headless)
+    assert isinstance(task_for(headless), Fidelity)
+    assert list(fitting(headless)) == ["fidelity"]
+
+
+def test_a_tower_whose_configuration_names_ten_digits_does_not_tell_them():
+    names = {number: str(number) for number in range(10)}
+    tower = sharpened(lambda: hf.ViTModel(hf.ViTConfig(**VISION, id2label=names)))
+    assert isinstance(task_for(tower), Fidelity)
+    teller = sharpened(lambda: hf.ViTForImageClassification(hf.ViTConfig(**VISION, id2label=names)))
+    assert task_for(teller) is task("digits")
+
+
+def test_a_model_that_listens_is_told_what_it_needs():
+    with pytest.raises(ValueError, match=r"listens to sound; it is judged on own data alone: a table \(.tsv\) of two"):
+        task_for(tiny("whisper"))
+    assert fitting(tiny("whisper")) == {}
 
 
 @pytest.mark.parametrize("key", GRAMMAR)

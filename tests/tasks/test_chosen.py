@@ -1,4 +1,4 @@
-"""Own texts judge every model that has an output head, each by what it does; what cannot be is one sentence."""
+"""Own texts judge every model that reads, each by what it does, and own sounds those that listen."""
 
 import math
 import random
@@ -17,14 +17,16 @@ from tasks.fidelity import Fidelity, TranslationFidelity
 from tasks.language_modelling import LanguageModelling
 from tasks.own_data import Columns
 from tasks.readers import Source
+from tasks.speech import Speech
 from tasks.task import SPLITS
 from tasks.translation import TextPair, Translation
 from tests.families import FAMILIES, TEXT
+from tests.tasks.sounds import listener
+from tests.tasks.sounds import table as sound_table
 from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
 
-LOOKERS = ("vit", "deit")
-UNSCORED = ("clip-vision", "whisper")
-WITHOUT_TEXT_HEAD = (*LOOKERS, *UNSCORED)
+LOOKERS = ("vit", "deit", "clip-vision")
+LISTENERS = ("whisper",)
 LINES = [
     " ".join(f"w{random.Random(row).randrange(50)}" for row in range(first, first + 3 + first % 4)) + f" w{first % 55}"
     for first in range(0, 720, 9)
@@ -46,9 +48,11 @@ def table(folder: Path, *columns: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in WITHOUT_TEXT_HEAD])
-def test_every_family_with_a_head_for_text_is_scored_on_plain_text(family, plain):
-    head_model = tiny(family)
+@pytest.mark.parametrize(
+    "family", [*(family for family in FAMILIES if family not in (*LOOKERS, *LISTENERS)), "headless"]
+)
+def test_every_family_that_reads_is_scored_on_plain_text(family, plain):
+    head_model = headless() if family == "headless" else tiny(family)
     found, left_out = chosen_task(head_model, data=plain)
     scores = score(Gradient(), head_model, found, "calibration", 6)
     assert left_out == ()
@@ -67,19 +71,29 @@ def test_a_model_that_looks_at_images_says_so_and_is_scored_on_digits(family):
     assert max(score(Gradient(), head_model, found, "calibration", 6).values.values()) > 0
 
 
-def test_the_list_of_models_names_those_that_cannot_be_scored():
+@pytest.mark.parametrize("header", ["path\ttranscript", "file\twords"])
+def test_a_model_that_listens_is_scored_on_a_table_of_sounds_and_transcripts(header, tmp_path):
+    head_model = listener()
+    found, left_out = chosen_task(head_model, data=str(sound_table(tmp_path, header=header)))
+    assert left_out == () and isinstance(found, Speech)
+    assert found.examples.first("test", 1)[0].transcript.startswith("w")
+    assert min(score(Gradient(), head_model, found, "calibration", 4).values.values()) > 0
+
+
+def test_the_list_of_models_says_how_those_without_a_head_for_text_are_scored():
     listed = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
     _, _, sentence = listed.partition("- **Scores.**")
-    assert {family for family in FAMILIES if f" {family} " in sentence.replace("\n", " ")} == set(UNSCORED)
+    assert {family for family in FAMILIES if f" {family} " in sentence.replace("\n", " ")} == {"clip-vision", "whisper"}
+    assert "every family" in sentence and "but" not in sentence
 
 
 def test_plain_text_is_what_each_kind_of_model_does_with_it(plain):
     def kinds(key):
-        models = (tiny("gpt2"), filler(), tiny("bert"), tiny("marian"))
+        models = (tiny("gpt2"), filler(), tiny("bert"), tiny("marian"), headless())
         return [type(chosen_task(head_model, key, plain)[0]) for head_model in models]
 
-    assert kinds("") == [LanguageModelling, LanguageModelling, Fidelity, TranslationFidelity]
-    assert kinds("fidelity") == [Fidelity, Fidelity, Fidelity, TranslationFidelity]
+    assert kinds("") == [LanguageModelling, LanguageModelling, Fidelity, TranslationFidelity, Fidelity]
+    assert kinds("fidelity") == [Fidelity, Fidelity, Fidelity, TranslationFidelity, Fidelity]
 
 
 def test_the_loss_of_a_classifier_on_plain_text_is_that_of_its_own_first_choice(plain):
@@ -134,6 +148,10 @@ def test_a_table_is_read_by_the_names_of_its_columns_and_by_what_the_model_does(
         ("classifier", "pair\tlabel\ttext", Columns("text", "pair", "label")),
         ("classifier", "sentence\tscore", Columns("sentence")),
         ("writer", "label\tsource\ttarget", Columns("source")),
+        ("listener", "client\tpath\tsentence", Columns("path", target="sentence")),
+        ("listener", "text\tsound", Columns("sound", target="text")),
+        ("listener", "file\twords", Columns("file", target="words")),
+        ("listener", "path", Columns("path")),
     ],
 )
 def test_columns_are_found_by_name_and_else_by_place(kind, header, columns):
@@ -173,12 +191,23 @@ def test_a_task_of_ours_and_own_data_exclude_each_other(plain):
         chosen_task(tiny("gpt2"), "stories", plain)
 
 
-def test_a_model_without_a_head_is_told_what_it_needs(plain):
-    headless = sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
-    with pytest.raises(ValueError, match=r"gives hidden states and has no output head; this task needs one that"):
-        chosen_task(headless, data=plain)
-    with pytest.raises(ValueError, match="a model that listens to sound; this task needs one that"):
-        chosen_task(tiny("whisper"), data=plain)
+def headless():
+    return sharpened(lambda: hf.BertModel(hf.BertConfig(**TEXT)), tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("key", "data", "told"),
+    [
+        ("", "own.txt", r"own.txt for \w+, a model that listens to sound; it needs a table \(.tsv\) of two columns"),
+        ("", "hub:owner/name", r"name for \w+, a model that listens"),
+        ("fidelity", "own.tsv", r"fidelity for \w+, a model that listens"),
+        ("", "one.tsv", r"one.tsv has no transcripts; \w+ listens to sound and needs a table"),
+    ],
+)
+def test_a_model_that_listens_refuses_texts_in_one_sentence(key, data, told, tmp_path):
+    (tmp_path / "one.tsv").write_text("path\na.wav")
+    with pytest.raises(ValueError, match=told):
+        chosen_task(listener(), key, data if data.startswith("hub:") else str(tmp_path / data))
 
 
 def test_a_file_that_is_not_understood_is_one_sentence(tmp_path):

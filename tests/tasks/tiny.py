@@ -25,7 +25,7 @@ def tokenizer(pattern: str = "$A </s>") -> PreTrainedTokenizerFast:
     vocabulary = {word: number for number, word in enumerate([*SPECIAL.values(), *WORDS])}
     plain = Tokenizer(WordLevel(vocabulary, unk_token="<unk>"))
     plain.pre_tokenizer = Whitespace()
-    ends = [(token, vocabulary[token]) for token in ("<s>", "</s>")]
+    ends = [(token, vocabulary[token]) for token in SPECIAL.values()]
     plain.post_processor = TemplateProcessing(single=pattern, pair=f"{pattern} $B:1 </s>:1", special_tokens=ends)
     return PreTrainedTokenizerFast(tokenizer_object=plain, **SPECIAL)
 
