@@ -33,6 +33,9 @@ FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
 STARTED_AT = {"l0": (LEARN, {"gates": "L0"}), "subset": (LEARN, {"gates": "Subset"}), "fiak": (FIAK, {})}
 """Where the runs of methods that need one are started, and what the form there begins with."""
 
+MISSED = 0.01
+"""The relative gap from which a sum does not add up."""
+
 COMPARED = ("gradient", "taylor", "confidence", "wanda")
 
 
@@ -114,7 +117,8 @@ def show_balance(balance: dict[str, float], title: str) -> None:
     whole, *parts = balance.values()
     gap = abs(whole - sum(parts)) / (max(map(abs, balance.values())) or 1.0)
     st.html(
-        f'<h2 class="hl-card-title">{escape(title)} adds up: {whole:.4g} goes in, {sum(parts):.4g} comes out</h2>'
+        f'<h2 class="hl-card-title">{escape(title)} {"adds up" if gap < MISSED else "does not quite add up"}: '
+        f"{whole:.4g} goes in, {sum(parts):.4g} comes out</h2>"
         f'<p class="hl-source">Relative gap {gap:.0e} · first batch of examples</p>'
     )
     show_chart(balance_bars(balance, theme()), "balance")

@@ -33,7 +33,8 @@ class IntegratedGradients(Method):
     called completeness; `Gradient` and `Taylor` look only at a = 1.
 
     By captum, with the points of Gauss and Legendre. An example whose sum is not complete to COMPLETE is integrated
-    again with twice the points, up to MOST_STEPS: models with kinks, such as those of ReLU, need many.
+    again with twice the points, up to MOST_STEPS: models with kinks, such as those of ReLU, need many. One that is not
+    complete even then keeps its values, and a run says how far they miss.
     """
 
     key = "integrated-gradients"
@@ -57,6 +58,10 @@ class IntegratedGradients(Method):
             values[left] = integrals(head_model, task, rows, steps)
             left, steps = left[gaps(head_model, task, rows, values[left]) > 0], 2 * steps
         return values, None
+
+    def missed(self, head_model: HeadModel, task: Task, batch: Batch, values: Values) -> Weights | None:
+        """How far the heads of each example miss what they save together, even with the most points."""
+        return gaps(head_model, task, batch, values)
 
     def balance(self, head_model: HeadModel, task: Task, batch: Batch, found: Portion) -> dict[str, float]:
         """What all heads together save, and what their values add up to."""
@@ -85,13 +90,17 @@ def integrals(head_model: HeadModel, task: Task, batch: Batch, steps: int) -> Va
 
 @torch.no_grad()
 def gaps(head_model: HeadModel, task: Task, batch: Batch, values: Values) -> PerExample:
-    """How far the values of each example miss what all heads together save, as a share of it; 0 if within bounds."""
+    """How far the values of each example miss what all heads together save, as a share of it; 0 if within bounds.
+
+    The share is of the larger of both, for heads may save nothing together.
+    """
     opened = open_gates(head_model, len(batch))
     whole, bare = (savings(head_model, task, batch, gates) for gates in (opened, torch.zeros_like(opened)))
     saved = whole - bare
-    missed = (values.sum(dim=1) - saved).abs()
+    given = values.sum(dim=1)
+    missed = (given - saved).abs()
     bounds = COMPLETE * saved.abs() + NOISE * (whole.abs() + bare.abs())
-    found: Tensor = torch.where(missed > bounds, missed / saved.abs(), 0.0)
+    found: Tensor = torch.where(missed > bounds, missed / torch.maximum(saved.abs(), given.abs()), 0.0)
     return found
 
 

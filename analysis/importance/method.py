@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from analysis.importance.scores import Scores
-from models.devices import widest
+from models.devices import in_parts, widest
 from models.head_model import HeadModel
 from models.heads import HeadGrid, HeadId
 from models.registry import Registry
 from models.sites import Site
 from tasks.batching import Batch
-from tasks.parts import done_in_parts, fitting_part
+from tasks.parts import done_in_parts, fitting_part, rows_of, width
 from tasks.task import Task
 
 Values = Float[Tensor, "example number"]
@@ -80,6 +80,14 @@ class Method(ABC):
         del head_model, task, batch, found
         return {}
 
+    def missed(self, head_model: HeadModel, task: Task, batch: Batch, values: Values) -> Weights | None:
+        """How far the values of each row miss the sum that they should make, as a share; 0 where within bounds.
+
+        None for methods that promise no such sum, or keep it by construction.
+        """
+        del head_model, task, batch, values
+        return None
+
     def reduced(self, grid: HeadGrid, values: Array, weights: Array) -> Scores:
         """The scores that all examples, in the order of the split, give together: the weighted mean and its error."""
         return weighted_mean(grid, values, weights)
@@ -113,6 +121,28 @@ def balance_of(method: Method, head_model: HeadModel, task: Task, batch: Batch, 
     part = fitting_part(head_model, batch)
     n = len(part)
     return method.balance(head_model, task, part, Portion(part.indices, found.values[:n], found.weights[:n]))
+
+
+def missed_by(method: Method, head_model: HeadModel, task: Task, batch: Batch, found: Portion) -> Array:
+    """The method's `missed` of every row, 0 where nothing was promised."""
+
+    def of_rows(rows: slice) -> Array:
+        values = torch.from_numpy(found.values[rows]).to(head_model.device, widest(head_model.device))
+        shares = method.missed(head_model, task, rows_of(batch, rows), values)
+        return np.zeros(len(values)) if shares is None else _array(shares)
+
+    return np.concatenate(in_parts(head_model.model, len(batch), width(batch), of_rows))
+
+
+def incomplete(missed: Mapping[int, float]) -> str:
+    """A sentence on examples, by their numbers, whose values miss the sum that they should make; empty if none do."""
+    short = [share for share in missed.values() if share > 0]
+    if not short:
+        return ""
+    return (
+        f"Not complete: in {len(short)} of {len(missed)} examples the heads miss what they save together, "
+        f"by {max(short):.2g} of it at most, however many points the path had."
+    )
 
 
 def combined(method: Method, grid: HeadGrid, found: Collection[Portion]) -> Scores:

@@ -46,7 +46,7 @@ class ImportanceRun(Kind):
 
     key = "importance"
     command_name = "importance"
-    edition = 4
+    edition = 5
 
     @property
     def title(self) -> str:
@@ -74,7 +74,7 @@ class ImportanceRun(Kind):
 
     def steps(self, bench: Bench) -> Steps:
         """One step a batch; the numbers of batches that are there already are not computed again."""
-        from analysis.importance.method import balance_of, combined
+        from analysis.importance.method import balance_of, combined, incomplete
         from analysis.importance.stability import stability
         from jobs.cluster import Keep, helped
 
@@ -85,6 +85,9 @@ class ImportanceRun(Kind):
         method, task, batches, broken = self._asked(head_model)
         total = sum(len(batch) for batch in batches)
         found = [_portion(point) for point in bench.points]
+        missed: dict[int, float] = {}
+        for earlier in bench.points:
+            _note_missed(missed, earlier)
         seen = sum(len(portion.indices) for portion in found)
         yield Step(seen, total)
         sent: dict[str, dict[str, Any]] = {}
@@ -100,6 +103,7 @@ class ImportanceRun(Kind):
                 batch = batches[int(number)]
                 point = sent.pop(number, None) or _scored(method, head_model, task, batch)
                 found.append(_portion(point))
+                _note_missed(missed, point)
                 seen += len(batch)
                 yield Step(seen, total, point)
         scores = combined(method, head_model.grid, found)
@@ -112,6 +116,7 @@ class ImportanceRun(Kind):
             "balance": balance_of(method, head_model, task, batches[0], found[0]),
             "stability": None if firm is None else asdict(firm),
             "skipped": [str(row) for row in broken[:20]],
+            "notes": [note for note in [incomplete(missed)] if note],
         }
 
     def hand(self, bench: Bench) -> Callable[[str], dict[str, Any]]:
@@ -130,14 +135,21 @@ class ImportanceRun(Kind):
 
 
 def _scored(method: Method, head_model: HeadModel, task: Task, batch: Batch) -> dict[str, Any]:
-    from analysis.importance.method import portions
+    from analysis.importance.method import missed_by, portions
 
     (portion,) = portions(method, head_model, task, [batch])
     return {
         "indices": list(portion.indices),
         "values": portion.values.tolist(),
         "weights": portion.weights.tolist(),
+        "missed": missed_by(method, head_model, task, batch, portion).tolist(),
     }
+
+
+def _note_missed(missed: dict[int, float], point: dict[str, Any]) -> None:
+    """Notes by example how far its values miss their sum; of one that was read in parts, the most."""
+    for index, share in zip(point["indices"], point["missed"], strict=True):
+        missed[index] = max(share, missed.get(index, 0.0))
 
 
 def _portion(point: dict[str, Any]) -> Portion:

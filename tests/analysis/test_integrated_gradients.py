@@ -6,7 +6,7 @@ import torch
 from analysis.importance import integrated_gradients
 from analysis.importance.integrated_gradients import IntegratedGradients, gaps, integrals, savings
 from analysis.importance.lrp import Relevance
-from analysis.importance.method import Method, portions, score
+from analysis.importance.method import Method, incomplete, missed_by, portions, score
 from analysis.importance.shapley import Shapley
 from models.loading import load
 from tasks.ablating import open_gates
@@ -85,6 +85,37 @@ def test_a_sum_that_misses_is_found() -> None:
     values[1] *= 1.01
     assert (gaps(head_model, task, batch, values) > 0).tolist() == [False, True, False, False]
     assert gaps(head_model, task, batch, values)[1] == pytest.approx(0.01, rel=0.1)
+
+
+def test_what_stays_incomplete_is_told_by_how_many_examples_and_how_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    head_model, task = subject("encoder")
+    (batch,) = task.batches(head_model, "calibration", N)
+    (whole,) = portions(IntegratedGradients(), head_model, task, [batch])
+    assert missed_by(IntegratedGradients(), head_model, task, batch, whole).tolist() == [0] * N
+    monkeypatch.setattr(integrated_gradients, "MOST_STEPS", 1)
+    (rough,) = portions(IntegratedGradients(1), head_model, task, [batch])
+    expected = missed(IntegratedGradients(1), head_model, task, batch)
+    found = missed_by(IntegratedGradients(1), head_model, task, batch, rough)
+    short = expected > 1e-3
+    assert short.sum() > 0 and (found > 0).tolist() == short.tolist()
+    assert found[short.numpy()] == pytest.approx(expected[short].numpy(), rel=0.5)
+    assert missed_by(Shapley(samples=2), head_model, task, batch, rough).tolist() == [0] * N
+
+
+def test_the_sentence_names_the_largest_gap_and_is_only_said_if_there_is_one() -> None:
+    assert incomplete({0: 0.0, 3: 0.0}) == ""
+    assert incomplete({0: 0.0, 1: 0.012, 2: 0.25}) == (
+        "Not complete: in 2 of 3 examples the heads miss what they save together, by 0.25 of it at most, "
+        "however many points the path had."
+    )
+
+
+def test_heads_that_save_nothing_together_miss_by_a_finite_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    head_model, task = subject("encoder")
+    (batch,) = task.batches(head_model, "calibration", N)
+    monkeypatch.setattr(integrated_gradients, "savings", lambda *_: torch.ones(N, dtype=torch.float64))
+    values = torch.ones(N, len(head_model.grid), dtype=torch.float64)
+    assert gaps(head_model, task, batch, values).tolist() == [1] * N
 
 
 def test_a_path_needs_points() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.importance import integrated_gradients
 from analysis.importance.gradient import Gradient
 from analysis.importance.method import portions, score
 from analysis.importance.stability import stability
@@ -19,6 +20,9 @@ from jobs.store import Store
 from models.loading import load
 from tasks.catalog import task
 from tests.commands.conftest import Run
+from tests.families import family
+from tests.tasks.sounds import listener
+from tests.tasks.sounds import table as sound_table
 
 WORDS = ["the", "dog", "cat", "bird", "sees", "hears", "loves", "a", "small", "old", "house", "and", "it", "sleeps"]
 COMMAND = ("importance", "looker", "--n", "12")
@@ -97,6 +101,53 @@ def test_scores_of_a_named_run_have_no_error_and_heads_without_a_gate_are_told(
     assert printed(*asked, "--csv").splitlines()[1] == "encoder.0.0,1.5,"
     assert main([*asked]) == 0
     assert f"headlight: not scored by the run {learned.id}: encoder.0.2 encoder.0.3 " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("most", "complete"), [(1, False), (1024, True)])
+def test_integrated_gradients_that_stay_incomplete_say_so(
+    most: int, complete: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(integrated_gradients, "MOST_STEPS", most)
+    assert main([*COMMAND[:-1], "3", "--method", "integrated-gradients", "--option", "steps=1", "--csv"]) == 0
+    told = capsys.readouterr().err
+    (run,) = Store().runs()
+    assert [note.startswith("Not complete: in 3 of 3 examples the heads miss") for note in run.result["notes"]] == (
+        [] if complete else [True]
+    )
+    assert told == "".join(f"headlight: {note}\n" for note in run.result["notes"])
+
+
+def test_a_model_of_features_is_scored_and_a_text_left_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    family("clip-vision").model.save_pretrained(tmp_path / "tower")
+    asked = ["importance", str(tmp_path / "tower"), "--n", "6", "--json"]
+    assert main([*asked, "--text", own_file(tmp_path / "own.txt")]) == 0
+    captured = capsys.readouterr()
+    assert "skipped own.txt: " in captured.err and "looks at images, so it is judged on digits" in captured.err
+    assert min(json.loads(captured.out)["scores"].values()) > 0
+    (run,) = Store().runs()
+    assert run.result["task"] == "Fidelity on digits"
+
+
+def test_a_model_that_listens_is_scored_on_a_table_and_refuses_a_text(
+    tmp_path: Path, recorded: Run, refused: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = listener()
+    model.model.float().save_pretrained(tmp_path / "ear")
+    model.tokenizer.save_pretrained(tmp_path / "ear")
+    data = sound_table(tmp_path)
+    data.write_text(f"{data.read_text()}\nclips/gone.wav\tw1")
+    asked = ("importance", str(tmp_path / "ear"), "--n", "3")
+    assert main([*asked, "--data", str(data), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "headlight: skipped own.tsv, line 62: no file gone.wav in its folder\n"
+    assert min(json.loads(captured.out)["scores"].values()) > 0
+    for method in ("confidence", "lrp"):
+        assert len(recorded(*asked, "--data", str(data), "--method", method)["scores"]) == 24
+    text = own_file(tmp_path / "own.txt")
+    assert "a model that listens to sound; it needs a table (.tsv) of two columns" in refused(*asked, "--text", text)
+    assert "it is judged on own data alone: a table (.tsv)" in refused(*asked)
 
 
 @pytest.mark.parametrize(("share", "cells"), [(-1, 0), (0, 0), (0.26, 5), (0.5, 10), (1, 20), (2, 20)])

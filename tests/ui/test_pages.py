@@ -201,6 +201,19 @@ def test_scores_of_a_run_stand_beside_the_others_without_heads_it_did_not_score(
     assert '<div class="hl-multiple">Ablation, metric</div>' in shown
 
 
+def test_scores_that_are_not_complete_say_so_and_no_others(app: AppTest, answers: Path) -> None:
+    store = Store(answers)
+    known = store.get(ImportanceRun("looker").as_run(answers).id).result
+    run = store.submit(ImportanceRun("looker", method="integrated-gradients").as_run(answers))
+    balance = {"what all heads save": 1.0, "their scores": 0.5}
+    store.end(run.id, DONE, result=known | {"notes": ["Not complete: in 2 of 3."], "balance": balance})
+    shown = importance_page(app, "Integrated gradients")
+    assert "Not complete: in 2 of 3." in shown
+    assert "does not quite add up: 1 goes in, 0.5 comes out" in shown
+    app.selectbox(key="method").set_value("gradient").run()
+    assert "Not complete" not in "".join(str(one.proto.body) for one in app.main.get("html"))
+
+
 @pytest.mark.parametrize(
     ("gates", "told"), [("Subset", "Differentiable subset pruning"), ("Layers", "Layer-wise pruning")]
 )
