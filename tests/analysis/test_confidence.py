@@ -13,10 +13,10 @@ from pruning.mask import HeadMask
 from pruning.surgery import without_heads
 from tasks.classification import Classification, LabelledText
 from tasks.task import Splits
-from tests.analysis.subjects import KINDS, fresh, subject
+from tests.analysis.subjects import KINDS, WITHOUT_TEXT_HEAD, fresh, subject
 from tests.reference.attention import largest, mean_over_tokens
 
-OF_TRANSFORMERS = [kind for kind in KINDS if kind != "all-attention"]
+OF_TRANSFORMERS = [kind for kind in (*KINDS, *WITHOUT_TEXT_HEAD) if kind != "all-attention"]
 N = 5
 
 

@@ -34,7 +34,11 @@ def ordinary(head_model: HeadModel, example: Batch, bank: str) -> tuple[list[int
     if "pixel_values" in example.inputs:
         patches = list(range(1, 5))  # two by two, after the class token
         return patches, patches
-    source = _places(head_model, example.inputs["input_ids"][0].tolist())
+    if "input_features" in example.inputs:
+        n_frames = int(example.inputs["attention_mask"][0].sum())
+        source = list(range((n_frames + 1) // 2))  # two frames of sound are one place; silence comes after
+    else:
+        source = _places(head_model, example.inputs["input_ids"][0].tolist())
     if bank == "encoder" or "decoder_input_ids" not in example.inputs:
         return source, source
     target = _places(head_model, example.inputs["decoder_input_ids"][0].tolist())
@@ -42,9 +46,9 @@ def ordinary(head_model: HeadModel, example: Batch, bank: str) -> tuple[list[int
 
 
 def _places(head_model: HeadModel, tokens: Sequence[int]) -> list[int]:
-    special = head_model.tokenizer.all_special_tokens
-    words = head_model.tokenizer.convert_ids_to_tokens(tokens)
-    return [place for place, word in enumerate(words) if word not in special]
+    tokenizer = getattr(head_model.tokenizer, "tokenizer", head_model.tokenizer)
+    words = tokenizer.convert_ids_to_tokens(tokens)
+    return [place for place, word in enumerate(words) if word not in tokenizer.all_special_tokens]
 
 
 def largest(weights: Sequence[float]) -> float | None:
