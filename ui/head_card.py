@@ -50,12 +50,12 @@ def pick_head(grid: HeadGrid, look: GridLook, key: str) -> HeadId | None:
     """The head of the link, which the grid moves; a card can be shown for it."""
     selected = select_head(grid, look, key=key, selected=head_in_link(grid))
     if selected is not None:
-        st.query_params["head"] = str(selected)
+        open_card(selected)
     return selected
 
 
 def show_card_of(choice: Choice, head: HeadId) -> None:
-    """The card in a frame of its own, for pages that did not ask what the model is; it can be closed."""
+    """The card in a wide frame of its own, for pages that did not ask what the model is; it can be closed."""
     asked = answered(FactsQuestion(choice.model))
     if asked is None:
         return
@@ -63,15 +63,33 @@ def show_card_of(choice: Choice, head: HeadId) -> None:
     if head in grid:
         with st.container(border=True, key="head-card"), one_sentence():
             show_closing()
-            show_head_card(choice, asked.result, grid, head)
+            left, right = st.columns(2, gap="large")
+            with left:
+                found = _show_numbers(choice, grid, head, open_card)
+                if found is not None:
+                    show_offsets(found, head, HISTOGRAM_HEIGHT, "card-offsets")
+            with right:
+                if found is not None:
+                    _show_examples(found, head)
+                _show_looks(choice, asked.result, head)
 
 
-def _go(head: HeadId) -> None:
+def open_card(head: HeadId) -> None:
+    """Makes a head the one of the link, and so of the card."""
     st.query_params["head"] = str(head)
 
 
-def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId, go: Go = _go) -> None:
+def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: HeadId, go: Go = open_card) -> None:
     """Its address and role, its rank under every method, what removing it costs, typical examples, where it looks."""
+    found = _show_numbers(choice, grid, head, go)
+    if found is not None:
+        _show_examples(found, head)
+        show_offsets(found, head, HISTOGRAM_HEIGHT, "card-offsets")
+    _show_looks(choice, facts, head)
+
+
+def _show_numbers(choice: Choice, grid: HeadGrid, head: HeadId, go: Go) -> RoleFacts | None:
+    """Its address, its ranks and what removing it costs; gives the roles, once they were found."""
     _show_address(grid, head, go)
     found = None
     with one_sentence():
@@ -83,9 +101,11 @@ def show_head_card(choice: Choice, facts: dict[str, Any], grid: HeadGrid, head: 
     _offer_methods(choice, runs)
     with one_sentence():
         _show_cost(choice, runs, head)
-    if found is not None:
-        _show_examples(found, head)
-        show_offsets(found, head, HISTOGRAM_HEIGHT, "card-offsets")
+    return found
+
+
+def _show_looks(choice: Choice, facts: dict[str, Any], head: HeadId) -> None:
+    """Where it looks in an example that is the same for every head, and the way to any other."""
     with one_sentence():
         _show_where_it_looks(choice, facts, head)
     link = attention_link(choice, head)
@@ -130,7 +150,9 @@ def show_offsets(found: RoleFacts, head: HeadId, height: int, key: str) -> None:
     if finding.verdict:
         title = f"{named(head)} {phrase}"
     else:
-        title = f"{named(head)} has no fixed offset; most often it {phrase}: {100 * finding.score:.0f} %"
+        title = (
+            f"{named(head)} has no fixed offset; most often it {phrase}: {100 * finding.score:.0f}\N{NO-BREAK SPACE}%"
+        )
     image = " " in finding.case
     unit, plural = ("patch", "patches") if image else ("token", "tokens")
     histogram = dict(histogram) | {finding.case: finding.score}

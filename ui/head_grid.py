@@ -30,8 +30,9 @@ class GridLook:
     """What the cells show.
 
     `shades` run from 0 to 1 on `ramp`; `letters` give a head the letter and the name of its role; heads in
-    `second_role` get a dot, in `negative` a minus, in `hatched` a hatch (their value needs a run), in `removed` a
-    hollow cell that cannot be chosen. `notes` are what a cell says, `captions` what stands beside the title of a bank.
+    `second_role` get a dot, in `negative` a minus, in `hatched` a hatch (their value needs a run), in `off` a hollow
+    cell, in `removed` one that cannot be chosen. `notes` are what a cell says, `captions` what stands beside the title
+    of a bank.
     """
 
     shades: Mapping[HeadId, float] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class GridLook:
     second_role: frozenset[HeadId] = frozenset()
     negative: frozenset[HeadId] = frozenset()
     hatched: frozenset[HeadId] = frozenset()
+    off: frozenset[HeadId] = frozenset()
     removed: frozenset[HeadId] = frozenset()
     notes: Mapping[HeadId, str] = field(default_factory=dict)
     captions: Mapping[str, str] = field(default_factory=dict)
@@ -232,6 +234,8 @@ def _cell(head: HeadId, look: GridLook, theme: str) -> dict[str, Any]:
     """How one head looks and what it says."""
     if head in look.removed:
         return {"classes": "hl-gone", "fill": "", "ink": "", "letter": "", "note": "", "gone": True}
+    if head in look.off:
+        return {"classes": "hl-gone", "fill": "", "ink": "", "letter": "", "note": "removed", "gone": False}
     letter, role = look.letters.get(head, ("", ""))
     note = look.notes.get(head, role)
     if head in look.hatched:

@@ -20,6 +20,8 @@ from jobs.run import CANCELLED, FAILED, Run, progress_line
 from models.heads import HeadGrid, HeadId
 from ui.asking import PATIENCE, answered, show_ended, store
 from ui.choice import Choice
+from ui.head_card import pick_head
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import Stage
 from ui.live_metric import ask, chance_text, point_of, unpruned
 from ui.metric_text import NO_CHANGE, change_text, metric_text
@@ -27,6 +29,7 @@ from ui.sentence import by_click, told
 
 Point = Mapping[str, Any]
 BIG_TICK, BIG_TITLE, BIG_LINE = 18, 20, 5
+HOLLOW = "hollow = removed"
 SIGNIFICANT = 0.01
 """A change counts below this p-value, as everywhere."""
 
@@ -116,14 +119,27 @@ def _follow(run_id: str, draw: Callable[[Run], None]) -> None:
 def number_html(point: Point | None, full: Point | None) -> str:
     """The metric in large figures, beside that of the full model."""
     if point is None:
-        return '<div class="hl-big"><b>…</b><span>measuring</span></div>'
+        return big_html("…", "measuring")
     name = str(point["metric"])
     quick = full is not None and point["n"] < full["n"]
     whole = f", of {metric_text(name, full['value'])}" if full is not None else ""
-    return (
-        f'<div class="hl-big"><b>{"≈ " if quick else ""}{escape(metric_text(name, point["value"]))}</b>'
-        f"<span>{escape(name)}{escape(whole)}</span></div>"
-    )
+    return big_html(f"{'≈ ' if quick else ''}{metric_text(name, point['value'])}", f"{name}{whole}")
+
+
+def big_html(number: str, what: str) -> str:
+    """A number in large figures, and what it is."""
+    return f'<div class="hl-big"><b>{escape(number)}</b><span>{escape(what)}</span></div>'
+
+
+def grid_beside(stage: Stage, number: str, grid: HeadGrid, look: GridLook, note: str = "") -> HeadId | None:
+    """A number at the left and beside it a small grid; gives the head that is picked there."""
+    row = stage.left.container(horizontal=True, vertical_alignment="center", gap="medium")
+    row.html(number, width="content")
+    with row.container(width="content"):
+        head = pick_head(grid, look, stage.key("grid"))
+        if note:
+            st.html(f'<p class="hl-source">{escape(note)}</p>')
+    return head
 
 
 def change_of(point: Point | None, full: Point | None) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from lessons.lesson import PaperFigure, Step, lessons
 from ui.choice import Choice
 from ui.glossary import glossary_html, paragraphs
+from ui.head_card import show_card_of
 from ui.lesson_controls.control import NOTHING, Found, Stage, control_with
 from ui.lesson_link import Place
 from ui.shell import one_sentence
@@ -78,7 +79,7 @@ def _resize(place: Place) -> None:
 
 
 def show_step(place: Place, choice: Choice) -> None:
-    """Text and number at the left, the picture at the right; question and ways on below."""
+    """Text and number at the left, the picture at the right; question and ways on below, and the card of a head."""
     step = place.shown
     left, right = st.columns([1, 1.35], gap="large")
     left.html(f'<div class="hl-text">{paragraphs(step.text, "text")}</div>')
@@ -92,6 +93,8 @@ def show_step(place: Place, choice: Choice) -> None:
         _show_question(step.question, step.notice)
     _show_ways(place)
     _arrows(key="lesson-arrows")
+    if found.head is not None:
+        show_card_of(choice, found.head)
 
 
 def beside(step: Step, found: Found, reproduced: str) -> str:

@@ -11,7 +11,7 @@ PATIENT = 300_000
 """Milliseconds that a short training takes at most on a busy machine."""
 
 
-def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str) -> None:
+def test_gates_are_learned_watched_opened_and_sent_to_the_lab(page: Page, address: str) -> None:
     page.goto(f"{address}/learn?model=looker")
     page.get_by_text("Subset", exact=True).click()
     expect(page.get_by_text("Differentiable subset pruning")).to_be_visible()
@@ -22,6 +22,10 @@ def test_gates_are_learned_watched_and_sent_to_the_lab(page: Page, address: str)
     expect(page.get_by_text("The gate movie")).to_be_visible()
     expect(page.get_by_role("link", name="Send the mask to the Prune Lab")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".hl-numbers")).to_contain_text("20 would stay")
+    page.locator('.st-key-gates-grid [role=gridcell][aria-label^="encoder.2.1,"]').click()
+    expect(page.locator(".st-key-head-card")).to_contain_text("Encoder 2.1")
+    page.locator(".st-key-close-card button").click()
+    expect(page.locator(".st-key-head-card")).to_have_count(0)
     page.locator(".st-key-play button").click()
     expect(page.get_by_text(re.compile("At step 3|At step 2"))).to_be_visible()
     page.get_by_role("link", name="Send the mask to the Prune Lab").click()

@@ -21,6 +21,8 @@ MEASURED = re.compile(r"Here:(?!\s*measuring)")
 TRAINED = "gates"
 """The control that shows a training while it goes on; the page can be turned before it ends."""
 
+CARD = ".st-key-head-card"
+OFF = ".hl-editing .hl-off"
 JUDGED = re.compile("(Holds|Does not hold) here:")
 
 
@@ -202,6 +204,52 @@ def test_a_teacher_jumps_turns_pages_by_keys_and_presents(page: Page, server: Ap
     page.locator(".st-key-lesson-next-4 button").click()
     expect(heading).to_have_text(steps[4].title)
     expect(page).to_have_url(re.compile("size=presenter"))
+
+
+def test_a_head_picked_in_a_lesson_opens_its_card_which_the_next_step_closes(page: Page, server: AppServer) -> None:
+    open_step(page, server, "sixteen_heads", 3)
+    hollow = page.locator(f'{small_grid(3)} [role=gridcell][aria-label="encoder.0.0, removed"]')
+    hollow.click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 0.0")
+    expect(hollow).to_have_attribute("aria-selected", "true")
+    open_step(page, server, "sixteen_heads", 4)
+    cell(page, "encoder.1.2,").click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 1.2")
+    expect(page.locator(CARD)).to_contain_text("Where it looks")
+    expect(page).to_have_url(re.compile("head=encoder.1.2"))
+    page.locator(".st-key-next button").filter(visible=True).click()
+    expect(cell(page, "encoder.1.3,")).to_have_attribute("aria-selected", "true")
+    page.locator(".st-key-close-card button").click()
+    expect(page.locator(CARD)).to_have_count(0)
+    expect(page.locator('[aria-selected="true"][role=gridcell]')).to_have_count(0)
+    cell(page, "encoder.0.5,").click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 0.5")
+    page.locator(".st-key-lesson-next-4 button").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(lesson_of("sixteen_heads").steps[4].title)
+    expect(page.locator(CARD)).to_have_count(0)
+
+
+def test_where_a_click_switches_a_head_off_a_button_opens_the_card_of_the_last(page: Page, server: AppServer) -> None:
+    open_step(page, server, "sixteen_heads", 1)
+    button = page.locator('[class*="st-key-lesson-sixteen_heads-1-card"] button').filter(visible=True)
+    expect(button).to_be_disabled()
+    cell(page, "encoder.1.2").click()
+    expect(page.locator(OFF)).to_have_count(1)
+    expect(button).to_have_text(re.compile("Card of Encoder 1.2"))
+    expect(page.locator(CARD)).to_have_count(0)
+    button.click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 1.2")
+    cell(page, "encoder.3.4").click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 3.4")
+    expect(page.locator(OFF)).to_have_count(2)
+    page.locator(".st-key-previous button").filter(visible=True).click()
+    expect(page.locator(CARD)).to_contain_text("Encoder 3.3")
+    expect(page.locator(OFF)).to_have_count(2)
+
+
+def small_grid(step: int) -> str:
+    """The grid of a step of the first lesson."""
+    return f'[class*="st-key-lesson-sixteen_heads-{step}-grid"]'
 
 
 def test_arrow_keys_in_the_grid_move_in_the_grid(page: Page, server: AppServer) -> None:

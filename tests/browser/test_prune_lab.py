@@ -185,6 +185,16 @@ def test_twelve_fast_clicks_are_twelve_heads_and_undo_takes_each_back(page: Page
     expect(page.locator(".st-key-lab-undone button").filter(visible=True)).to_be_disabled()
 
 
+def test_the_card_is_that_of_the_head_clicked_last(page: Page, address: str) -> None:
+    page.goto(f"{address}/prune_lab?model=looker&lab-tab=Head card")
+    card = page.get_by_role("tabpanel").filter(visible=True)
+    expect(card).to_contain_text("Encoder 0.0")
+    for place, name in ((8, "Encoder 1.2"), (22, "Encoder 3.4"), (8, "Encoder 1.2")):
+        page.locator(CELLS).nth(place).click()
+        expect(card).to_contain_text(name)
+    expect(page.locator(OFF)).to_have_count(1)
+
+
 def test_undo_after_a_preset_restores_exactly_the_mask_before_it(page: Page, address: str) -> None:
     page.goto(f"{address}/prune_lab?model=looker&mask=encoder.0.1 encoder.3.4")
     expect(page.locator(OFF)).to_have_count(2)

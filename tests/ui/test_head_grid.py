@@ -52,6 +52,17 @@ def test_a_removed_head_is_struck_out_and_not_coloured() -> None:
     assert 'aria-label="decoder.1.0, removed" title="decoder.1.0, removed" style=""' in html
 
 
+def test_a_head_that_is_off_looks_removed_and_can_still_be_chosen() -> None:
+    off, removed = (GridLook(**{name: frozenset({OTHER})}) for name in ("off", "removed"))
+    assert look_html(GRID, off, "dark") == look_html(GRID, removed, "dark")
+    told = {"revision": 0, "heads": [str(OTHER)]}
+    assert [accepted(told, MaskEdit(), GRID, look.removed).mask for look in (off, removed)] == [{OTHER}, set()]
+    assert [payload(GRID, look, MaskEdit(frozenset({OTHER})))["chosen"] for look in (off, removed)] == [
+        [str(OTHER)],
+        [],
+    ]
+
+
 def test_key_value_groups_are_boxed_only_where_heads_share() -> None:
     (bank,) = payload(GRID, GridLook(), MaskEdit())["banks"]
     first, last = "hl-in-group hl-group-first", "hl-in-group hl-group-last"

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
+from ui.head_grid import MaskEdit
 from ui.lesson_controls import disagreement, layer_counts, shared_key
-from ui.lesson_controls.clicking import told
+from ui.lesson_controls.clicking import last_clicked, told
 from ui.lesson_controls.costly_pair import CostlyPair
 from ui.lesson_controls.curve import PruningCurve
 from ui.lesson_controls.one_head import all_but_one, layer_costs
@@ -63,6 +64,15 @@ def test_a_mask_is_told_with_its_cost() -> None:
     said = told(frozenset({HeadId("encoder", 0, 0)}), point(0.8, 1, True), FULL)
     assert said.replace("\N{NO-BREAK SPACE}", " ") == "1 head off: accuracy 80.0 % (−10.0 pt, p = 0.004)"
     assert told(frozenset(), FULL, FULL).startswith("All heads on: accuracy 90.0")
+
+
+@pytest.mark.parametrize(
+    ("steps", "head"), [((), None), (("0.1",), "0.1"), (("0.1", "1.2", "0.1"), "0.1"), (("0.1", "0.0 1.0"), None)]
+)
+def test_the_head_clicked_last_is_known_unless_a_box_came_after(steps: tuple[str, ...], head: str | None) -> None:
+    turned = tuple(frozenset(HeadId.parse(f"encoder.{one}") for one in step.split()) for step in steps)
+    found = last_clicked(MaskEdit(frozenset(), 1, turned))
+    assert found == (head and HeadId.parse(f"encoder.{head}"))
 
 
 def test_every_layer_in_turn_keeps_its_best_head_only() -> None:

@@ -8,11 +8,14 @@ from typing import Any
 import streamlit as st
 
 from models.heads import HeadGrid, HeadId
+from ui.choice import head_in_link
+from ui.head_card import open_card
 from ui.head_grid import GridLook, MaskEdit, edit_mask, legend_html
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import change_of, grid_of, heads_text, live, number_html, scores_of, title_html
 from ui.mask_link import mask_in_link, put_mask
 from ui.metric_text import metric_text
+from ui.role_view import named
 from ui.shell import theme
 
 
@@ -35,26 +38,44 @@ class Clicking(Control):
             mask = clicked(stage, grid, self.method)
         point, full = measured_beside(stage, grid, mask)
         title.html(title_html(told(mask, point, full), source(point)))
+        head = head_in_link(grid)
         if full is None:
-            return NOTHING
-        return Found(told(mask, point, full), alone_spared(mask, point, full))
+            return Found("", head=head)
+        return Found(told(mask, point, full), alone_spared(mask, point, full), head)
 
 
 def clicked(stage: Stage, grid: HeadGrid, method: str) -> frozenset[HeadId]:
-    """The mask after the user's clicks; it is part of the link, and a step keeps its own."""
+    """The mask after the user's clicks; it is part of the link, and a step keeps its own.
+
+    A card that is open goes with the clicks.
+    """
     key, memory = stage.key("grid"), stage.key("mask")
-    edit = st.session_state.get(memory) or MaskEdit().replaced(mask_in_link(grid))
+    before = st.session_state.get(memory) or MaskEdit().replaced(mask_in_link(grid))
     scores = scores_of(stage.choice, method) if method else {}
-    edit = edit_mask(grid, GridLook.of_scores(scores), key=key, edit=edit)
+    edit = edit_mask(grid, GridLook.of_scores(scores), key=key, edit=before)
+    head = last_clicked(edit)
+    if head is not None and edit.steps != before.steps and head_in_link(grid) is not None:
+        open_card(head)
     st.session_state[memory] = edit
     put_mask(grid, edit.mask)
     if scores:
         st.html(legend_html(theme()))
-    st.button(
+    row = st.container(horizontal=True)
+    row.button(
         "Restore all", key=stage.key("restore"), on_click=_restore, args=(memory,), disabled=not edit.mask,
         icon=":material/restart_alt:",
     )  # fmt: skip
+    row.button(
+        "Head card" if head is None else f"Card of {named(head)}", key=stage.key("card"), on_click=open_card,
+        args=(head,), disabled=head in (None, head_in_link(grid)), icon=":material/badge:",
+        help="All that is known of the head that was clicked last",
+    )  # fmt: skip
     return edit.mask
+
+
+def last_clicked(edit: MaskEdit) -> HeadId | None:
+    """The head that the last click turned; None after a box of several, or when nothing was clicked yet."""
+    return next(iter(edit.steps[-1])) if edit.steps and len(edit.steps[-1]) == 1 else None
 
 
 def _restore(memory: str) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from jobs.kind import Kind
+from models.heads import HeadId
 from models.registry import Registry
 from ui.choice import Choice
 
@@ -55,10 +56,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Found:
-    """What a control found here, in one sentence, and whether what the step claims holds; None if that is not known."""
+    """What a control found here, in one sentence, and whether what the step claims holds; None if that is not known.
+
+    `head` is the one that is picked in its grid; its card opens below the step.
+    """
 
     text: str
     holds: bool | None = None
+    head: HeadId | None = None
 
 
 NOTHING = Found("")

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from ui.choice import head_in_link
 from ui.lesson_controls.clicking import clicked, measured_beside, source, told
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import change_of, grid_of, heads_text, lost, title_html, verdict_html
@@ -35,11 +36,12 @@ class CostlyPair(Control):
             mask = clicked(stage, grid, self.method)
         point, full = measured_beside(stage, grid, mask)
         title.html(title_html(told(mask, point, full), source(point)))
+        head = head_in_link(grid)
         if point is None or full is None:
-            return NOTHING
+            return Found("", head=head)
         found, text = self.verdict(len(mask), point, full)
         stage.left.html(verdict_html(found, text))
-        return Found(told(mask, point, full))
+        return Found(told(mask, point, full), head=head)
 
     def verdict(self, n_off: int, point: dict[str, Any], full: dict[str, Any]) -> tuple[bool, str]:
         """Whether the pair was found, and what to say."""

@@ -11,12 +11,15 @@ from jobs.kinds.sweep import SweepRun
 from jobs.run import Run
 from models.heads import HeadGrid, HeadId
 from ui.asking import store
+from ui.choice import head_in_link
 from ui.curves import Chart, Curve, pruning_chart
-from ui.head_grid import GridLook, look_html
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import (
+    HOLLOW,
     change_of,
     followed,
+    grid_beside,
     grid_of,
     heads_text,
     live,
@@ -68,9 +71,11 @@ class PruningCurve(Control):
         )  # fmt: skip
         with stage.right.container(border=True):
             run = followed(kind, lambda one: self._draw(stage, one, here))
+        head = head_in_link(grid)
         if run is None:
-            return NOTHING
-        return Found(self._told(run.result, len(own), change_of(point, full), k), self.holds(run.result, len(own)))
+            return Found("", head=head)
+        told = self._told(run.result, len(own), change_of(point, full), k)
+        return Found(told, self.holds(run.result, len(own)), head)
 
     def holds(self, result: dict[str, Any], n_heads: int) -> bool | None:
         """Whether at least the share `spared` of the heads goes before a point is significantly worse."""
@@ -88,11 +93,8 @@ class PruningCurve(Control):
     ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         with stage.left:
             point, full = live(stage.choice, grid.spell(mask))
-            look = replace(GridLook.of_scores(scores), removed=mask, size="mini")
-            st.html(
-                f'<div class="hl-beside">{number_html(point, full)}<div>{look_html(grid, look, theme())}'
-                '<p class="hl-source">hollow = removed</p></div></div>'
-            )
+        look = replace(GridLook.of_scores(scores), off=mask, size="mini")
+        grid_beside(stage, number_html(point, full), grid, look, HOLLOW)
         return point, full
 
     def _draw(self, stage: Stage, run: Run, here: dict[str, Any]) -> None:

@@ -9,8 +9,9 @@ import streamlit as st
 from jobs.kind import Kind
 from models.heads import HeadId
 from ui.asking import answered
-from ui.choice import Choice, head_in_link
-from ui.head_grid import GridLook, select_head
+from ui.choice import Choice
+from ui.head_card import pick_head
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.gates import kept_by
 from ui.lesson_controls.subset import subset_run
@@ -49,15 +50,14 @@ class Disagreement(Control):
         with stage.right.container(border=True):
             source = f"dark: kept by training · point at a head to see its rank; rank keeps 1 to {self.keep}"
             st.html(title_html(f"The {len(learned)} heads that training chose", source))
-            selected = select_head(grid, look, key=stage.key("grid"), selected=head_in_link(grid))
+            selected = pick_head(grid, look, stage.key("grid"))
         if selected is None:
             stage.left.html(verdict_html(False, "Pick a head in the grid."))
         else:
-            st.query_params["head"] = str(selected)
             found, text = verdict(selected, learned, ranked, ranks[selected])
             stage.left.html(verdict_html(found, text))
         shared = len(learned & ranked)
-        return Found(f"training and rank agree on {shared} of {self.keep} heads.")
+        return Found(f"training and rank agree on {shared} of {self.keep} heads.", head=selected)
 
 
 def verdict(head: HeadId, learned: frozenset[HeadId], ranked: frozenset[HeadId], rank: int) -> tuple[bool, str]:

@@ -13,11 +13,20 @@ from jobs.kinds.learn import LearnRun
 from jobs.run import Run
 from models.heads import HeadGrid, HeadId
 from ui.asking import known, store
-from ui.choice import Choice
-from ui.head_grid import GridLook, look_html
+from ui.choice import Choice, head_in_link
+from ui.head_grid import GridLook
 from ui.learn_view import PHASES, Movie, movie_figure, movie_title
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
-from ui.lesson_parts import followed, grid_of, lost, show_chart, significantly_worse, title_html
+from ui.lesson_parts import (
+    big_html,
+    followed,
+    grid_beside,
+    grid_of,
+    lost,
+    show_chart,
+    significantly_worse,
+    title_html,
+)
 from ui.metric_text import change_text, metric_text
 from ui.shell import theme
 
@@ -76,7 +85,7 @@ class GateMovie(Control):
             run = followed(self.run(stage.choice), lambda one: self._draw(stage, grid, one))
         if run is None:
             return NOTHING
-        return Found(learned_told(run), self.holds(run, self._slow(stage.choice)))
+        return Found(learned_told(run), self.holds(run, self._slow(stage.choice)), head_in_link(grid))
 
     def holds(self, run: Run, slow: Run | None) -> bool | None:
         """What the step claims: exactly K heads stay, or it ends worse than `slow`, or many go at little cost."""
@@ -119,15 +128,9 @@ class GateMovie(Control):
         """The frame of the scrubber, with its gates as a grid."""
         last = len(movie.steps) - 1
         frame = stage.slider("Frame of the film", "frame", 0, last, last) if last else 0
-        with stage.left:
-            gates = movie.at(frame)
-            look = GridLook(shades=gates, ramp="gate", size="mini")
-            opened = sum(movie.n_kept(frame).values())
-            st.html(
-                f'<div class="hl-beside"><div class="hl-big"><b>{opened} / {len(movie.heads)}</b>'
-                f"<span>heads would stay, step {movie.steps[frame]}</span></div>"
-                f"<div>{look_html(grid, look, theme())}</div></div>"
-            )
+        opened = sum(movie.n_kept(frame).values())
+        number = big_html(f"{opened} / {len(movie.heads)}", f"heads would stay, step {movie.steps[frame]}")
+        grid_beside(stage, number, grid, GridLook(shades=movie.at(frame), ramp="gate", size="mini"))
         return frame
 
 

@@ -13,11 +13,11 @@ from jobs.run import Run
 from models.heads import HeadGrid, HeadId
 from ui.asking import answered
 from ui.charts import base_layout
-from ui.choice import head_in_link
-from ui.head_grid import GridLook, look_html, select_head
+from ui.head_card import pick_head
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import NOTHING, Found, Stage, register
 from ui.lesson_controls.gates import GateMovie, kept_by, learned_told
-from ui.lesson_parts import grid_of, show_chart, title_html, verdict_html
+from ui.lesson_parts import big_html, grid_beside, grid_of, show_chart, title_html, verdict_html
 from ui.palette import SERIES
 from ui.shell import theme
 
@@ -46,23 +46,19 @@ class LayerCounts(GateMovie):
             )
             show_chart(stage, count_bars(counts, len(grid.layer(next(iter(counts)).bank, 0)), theme()), "bars")
         kept = kept_by(run)
-        look = GridLook(removed=frozenset(grid) - kept, shades=dict.fromkeys(kept, 1.0), ramp="gate", size="mini")
-        stage.left.html(
-            f'<div class="hl-beside"><div class="hl-big"><b>{len(kept)} / {len(grid)}</b><span>heads stay</span></div>'
-            f"<div>{look_html(grid, look, theme())}</div></div>"
-        )
+        look = GridLook(off=frozenset(grid) - kept, shades=dict.fromkeys(kept, 1.0), ramp="gate", size="mini")
+        head = grid_beside(stage, big_html(f"{len(kept)} / {len(grid)}", "heads stay"), grid, look)
         told = f"{learned_told(run)} Kept by layer: {', '.join(str(n) for n in counts.values())}."
-        return Found(told, len(set(counts.values())) > 1)
+        return Found(told, len(set(counts.values())) > 1, head)
 
     def _ask(self, stage: Stage, grid: HeadGrid, counts: Mapping[HeadId, int]) -> Found:
         st.html(title_html("Which layer kept most of its heads?", "pick any head of that layer"))
-        selected = select_head(grid, GridLook(), key=stage.key("grid"), selected=head_in_link(grid))
+        selected = pick_head(grid, GridLook(), stage.key("grid"))
         if selected is None:
             stage.left.html(verdict_html(False, "Pick a head in the grid."))
         else:
-            st.query_params["head"] = str(selected)
             stage.left.html(verdict_html(*verdict(selected, counts)))
-        return Found(f"{sum(counts.values())} of {len(grid)} heads stayed.")
+        return Found(f"{sum(counts.values())} of {len(grid)} heads stayed.", head=selected)
 
 
 def kept_in_layers(grid: HeadGrid, run: Run) -> dict[HeadId, int]:

@@ -11,9 +11,19 @@ import streamlit as st
 
 from models.heads import HeadGrid, HeadId
 from ui.charts import base_layout
-from ui.head_grid import GridLook, look_html
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
-from ui.lesson_parts import grid_of, lost, number_html, points_of, scores_of, show_chart, title_html
+from ui.lesson_parts import (
+    HOLLOW,
+    grid_beside,
+    grid_of,
+    lost,
+    number_html,
+    points_of,
+    scores_of,
+    show_chart,
+    title_html,
+)
 from ui.metric_text import axis_title, change_text, scale
 from ui.palette import SERIES, VARIABLES
 from ui.shell import theme
@@ -43,12 +53,11 @@ class OneHead(Control):
         picked = int(stage.pick("Layer", "layer", [str(layer) for layer in range(len(masks))], "0"))
         with stage.left:
             full, *points = points_of(stage.choice, ["", *(grid.spell(mask) for mask in masks)])
-            st.html(number_html(points[picked], full))
-            look = replace(GridLook.of_scores(scores), removed=masks[picked], size="mini")
-            st.html(look_html(grid, look, theme()) + '<p class="hl-source">hollow = removed</p>')
+        look = replace(GridLook.of_scores(scores), off=masks[picked], size="mini")
+        head = grid_beside(stage, number_html(points[picked], full), grid, look, HOLLOW)
         known = {layer: point for layer, point in enumerate(points) if point is not None}
         if full is None or not known:
-            return NOTHING
+            return Found("", head=head)
         with stage.right.container(border=True):
             told = _told(known, full)
             st.html(
@@ -56,8 +65,8 @@ class OneHead(Control):
             )
             show_chart(stage, layer_costs(known, full, picked, theme()), "bars")
         if len(known) < len(masks):
-            return NOTHING
-        return Found(f"{told}.", not any(point["worse"] for point in known.values()))
+            return Found("", head=head)
+        return Found(f"{told}.", not any(point["worse"] for point in known.values()), head)
 
 
 def all_but_one(grid: HeadGrid, bank: str, scores: Mapping[HeadId, float]) -> list[frozenset[HeadId]]:

@@ -9,8 +9,9 @@ import streamlit as st
 from jobs.kinds.roles import RolesRun
 from models.heads import HeadId
 from ui.asking import answered
-from ui.choice import Choice, head_in_link
-from ui.head_grid import GridLook, select_head
+from ui.choice import Choice
+from ui.head_card import pick_head
+from ui.head_grid import GridLook
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, title_html, verdict_html
 from ui.role_facts import RoleFacts
@@ -38,15 +39,14 @@ class RolesGrid(Control):
             source = "pick a head to read what it does" if hidden else "letter: a role that was proved · pick a head"
             st.html(title_html("Which of them is it?" if hidden else grid_finding(facts), source))
             look = GridLook() if hidden else role_look(facts, frozenset())
-            selected = select_head(grid, look, key=stage.key("grid"), selected=head_in_link(grid))
+            selected = pick_head(grid, look, stage.key("grid"))
             if not hidden:
                 st.html(role_legend_html(facts, theme()))
         if selected is not None:
-            st.query_params["head"] = str(selected)
             stage.left.html(f"<b>{short(selected)}</b>{sentence_html(facts, selected, theme())}")
         if hidden:
             stage.left.html(verdict_html(*verdict(facts, selected, self.wanted)))
-        return Found(f"{grid_finding(facts)}.", any(facts.held(head) for head in facts.heads))
+        return Found(f"{grid_finding(facts)}.", any(facts.held(head) for head in facts.heads), selected)
 
 
 def role_facts(choice: Choice) -> RoleFacts | None:

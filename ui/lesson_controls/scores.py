@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ui.choice import head_in_link
 from ui.findings import head_line
-from ui.head_grid import GridLook, legend_html, select_head
+from ui.head_card import pick_head
+from ui.head_grid import GridLook, legend_html
 from ui.importance_view import finding
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_parts import grid_of, scores_of, title_html
@@ -35,10 +35,9 @@ class ScoresGrid(Control):
             if not scores:
                 return NOTHING
             told = finding(scores, grid, self.method, self.method.upper() if self.method == "lrp" else self.method)
-            title.html(title_html(told, "dark is important · pick a head"))
-            selected = select_head(grid, GridLook.of_scores(scores), key=stage.key("grid"), selected=head_in_link(grid))
+            title.html(title_html(told, "dark is important · pick a head to open its card"))
+            selected = pick_head(grid, GridLook.of_scores(scores), stage.key("grid"))
             st.html(legend_html(theme()))
         if selected is not None:
-            st.query_params["head"] = str(selected)
             stage.left.html(head_line(selected, scores))
-        return Found(f"{told}.")
+        return Found(f"{told}.", head=selected)
