@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from functools import cache
-from itertools import pairwise
 from math import comb
 
 import pytest
 from torch import Tensor
 
 from analysis.roles.end_mark import EndMark
-from analysis.roles.positional import Positional
-from analysis.roles.role import Role, Trial, holm, judged, role_of, roles, sign_test
+from analysis.roles.role import Trial, holm, judged, role_of, roles, sign_test
 from analysis.roles.sample import Reading
 from analysis.roles.syntactic import Syntactic
 from models.heads import HeadId
@@ -61,30 +58,6 @@ def test_the_case_is_chosen_on_the_first_half_and_reported_on_the_second() -> No
 def test_a_case_that_passes_comes_before_a_better_one_that_does_not() -> None:
     found = judged(Syntactic(), [trial("a", 0.70, 0.65), trial("b", 0.90, 0.55)])[HEAD]
     assert (found.detail["case"], found.verdict) == ("a", True)
-
-
-@pytest.mark.parametrize(
-    "role", [EndMark(share=0.0), Positional(share=0.0), Syntactic(margin=-1.0)], ids=lambda role: role.key
-)
-def test_luck_alone_gives_any_of_the_heads_a_role_no_more_often_than_stated(role: Role) -> None:
-    """Without any threshold, so that the test alone decides: 40 models of 6 random heads, of which 5 % may fail."""
-    sample, rate, n_models = wired.trees(), 0.05, 40
-    tally = role.tally(sample, "encoder")
-    assert tally is not None
-    everyone = random_heads(6 * n_models)
-    for look in everyone.looks:
-        tally.add(everyone.site, look)
-    tried = list(tally.trials())
-    wrong = 0
-    for first, last in pairwise(range(0, 6 * n_models + 1, 6)):
-        own = [one for one in tried if first <= one.head.head < last]
-        wrong += any(found.verdict for found in judged(role, own, rate).values())
-    assert wrong <= 6  # P(more than 6 of 40 at 5 %) = 0.3 %
-
-
-@cache
-def random_heads(n: int) -> wired.Scene:
-    return wired.scene(wired.trees(), "encoder", [wired.random_of(seed) for seed in range(n)])
 
 
 def test_luck_over_many_relations_and_heads_together_is_at_the_stated_rate() -> None:

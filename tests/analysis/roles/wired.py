@@ -126,6 +126,17 @@ def random_of(seed: int) -> Wire:
     return wire
 
 
+def split_at_random(seed: int) -> Wire:
+    """A head whose weights are drawn anew for every reading, all ways to split them equally likely."""
+
+    def wire(reading: Reading, bank: str) -> Tensor:
+        generator = torch.Generator().manual_seed(1000 * seed + reading.index)
+        weights = blank(reading, bank).exponential_(generator=generator)
+        return weights / weights.sum(dim=-1, keepdim=True)
+
+    return wire
+
+
 def pointing_at(where: Callable[[Reading, str], dict[int, Sequence[int]]], seed: int = 99) -> Wire:
     """A head that looks at known places and, where there is none, anywhere."""
 
