@@ -25,10 +25,10 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
         yield started
 
 
-def start_long_run(server: AppServer, split: str = "test") -> tuple[Store, Run]:
+def start_long_run(server: AppServer) -> tuple[Store, Run]:
     """What a shell on this machine would do."""
     store = Store(server.home)
-    return store, submit(store, EvaluationRun("translator", split=split))
+    return store, submit(store, EvaluationRun("translator", split="test"))
 
 
 def test_a_deep_link_to_a_fresh_server_shows_the_whole_page(own_server: AppServer, page: Page) -> None:
@@ -57,12 +57,14 @@ def test_a_run_from_a_shell_shows_survives_a_refresh_and_is_cancelled(server: Ap
 
 
 def test_a_killed_server_stops_no_run_and_the_open_page_comes_back(own_server: AppServer, page: Page) -> None:
-    store, run = start_long_run(own_server, "development")
+    page.goto(f"{own_server.address}/runs")  # a page that is there already sees the run from its beginning
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    store, run = start_long_run(own_server)
     page.goto(f"{own_server.address}/runs?run={run.id}")
     expect(page.locator(".st-key-cancel button")).to_be_visible()
     expect(page.locator(".st-key-history canvas").first).to_be_visible()
     own_server.end(signal.SIGKILL)
-    assert wait(store, run, 100).state == DONE
+    assert wait(store, run, 400).state == DONE
     own_server.start()
     expect(page.locator(".st-key-delete button")).to_be_visible()
     expect(page.locator(".st-key-history")).to_contain_text("1 run, 0 under way")
