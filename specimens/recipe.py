@@ -18,27 +18,18 @@ RECIPES: dict[str, Recipe] = {}
 
 @dataclass(frozen=True)
 class Schedule:
-    """A learning rate that warms up, holds its peak for a share of the run and then falls to zero in a line.
-
-    A model may double its width after some steps; then the rate warms up anew.
-    """
+    """A learning rate that warms up, holds its peak for a share of the run and then falls to zero in a line."""
 
     steps: int
     peak: float
     warm_up: int = 300
     hold: float = 0.6
-    doubles_after: int | None = None
 
     def rate(self, step: int) -> float:
         """The learning rate of one step, counted from 0."""
-        begin = self.doubles_after if self.is_doubled(step) else 0
-        rising = min(1.0, (step + 1 - (begin or 0)) / self.warm_up)
+        rising = min(1.0, (step + 1) / self.warm_up)
         falling = min(1.0, (self.steps - step) / max(1.0, self.steps * (1 - self.hold)))
         return self.peak * min(rising, falling)
-
-    def is_doubled(self, step: int) -> bool:
-        """Whether the model that does this step has its double width."""
-        return self.doubles_after is not None and step >= self.doubles_after
 
 
 class Recipe(ABC):
@@ -49,7 +40,6 @@ class Recipe(ABC):
     data: ClassVar[str]
     schedule: ClassVar[Schedule]
     architecture: ClassVar[type[PreTrainedModel]]
-    attention: ClassVar[str] = "eager"
     processor_class: ClassVar[Any] = PreTrainedTokenizerFast
 
     @abstractmethod
@@ -61,9 +51,9 @@ class Recipe(ABC):
         """The shape of the model."""
 
     def model(self, processor: Any) -> PreTrainedModel:
-        """The untrained model; its weights depend on torch's global seed."""
+        """The untrained model; its weights depend on torch's global seed. Eager attention is fastest at this size."""
         config = self.config(processor)
-        config._attn_implementation = self.attention
+        config._attn_implementation = "eager"
         return self.architecture(config)
 
     @abstractmethod

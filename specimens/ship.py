@@ -12,7 +12,6 @@ import torch
 
 from models.head_model import HeadModel
 from specimens.card import card_of, readme
-from specimens.doubling import doubled
 from specimens.loading import SHIPPED, load
 from specimens.measures import SHARES, gradient_scores, pruning_curve, task_of
 from specimens.recipe import Recipe, recipe_of
@@ -98,8 +97,6 @@ def _at(recipe: Recipe, run: Path, state: dict[str, Any]) -> HeadModel:
     """The model as it was at a checkpoint."""
     processor = recipe.processor_class.from_pretrained(run / "processor")
     model = recipe.model(processor)
-    if recipe.schedule.is_doubled(state["counts"]["step"] - 1):
-        model = doubled(model)
     model.load_state_dict(state["model"])
     return HeadModel.of(model, processor, recipe.name)
 

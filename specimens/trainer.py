@@ -10,9 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
-from specimens.doubling import doubled
 from specimens.recipe import Recipe, Schedule
 
 FIRST_SNAPSHOT = 125
@@ -44,17 +42,13 @@ class Training:
         self.seed = seed
         self.schedule: Schedule = replace(recipe.schedule, steps=steps or recipe.schedule.steps)
         self.processor = processor or recipe.processor()
-        self.step = self.tokens = self.round = self.place = 0
-        self.seconds = 0.0
-        self._take(recipe.model(self.processor))
-
-    def _take(self, model: PreTrainedModel) -> None:
-        """Makes this the model that is trained, with a fresh optimizer."""
-        self.model = model.train()
+        self.model = recipe.model(self.processor).train()
         decayed = [parameter for parameter in self.model.parameters() if parameter.dim() > 1]
         plain = [parameter for parameter in self.model.parameters() if parameter.dim() <= 1]
         groups = [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), fused=True)
+        self.step = self.tokens = self.round = self.place = 0
+        self.seconds = 0.0
 
     def steps(self) -> Iterator[Progress]:
         """Trains to the end of the schedule, one step at a time."""
@@ -70,8 +64,6 @@ class Training:
 
     def _step(self, batch: dict[str, Tensor]) -> Progress:
         start = time.perf_counter()
-        if self.step == self.schedule.doubles_after:
-            self._take(doubled(self.model))
         rate = self.schedule.rate(self.step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -102,8 +94,6 @@ class Training:
             raise ValueError(f"a checkpoint of seed {state['counts']['seed']}; this run has seed {self.seed}")
         for name, value in state["counts"].items():
             setattr(self, name, value)
-        if self.schedule.is_doubled(self.step - 1):
-            self._take(doubled(self.model))
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["random"])

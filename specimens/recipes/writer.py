@@ -17,12 +17,11 @@ class Writer(StoryRecipe):
 
     name = "writer"
     title = "GPT-2 style, 6 x 8 heads, stories"
-    schedule = Schedule(steps=31000, peak=2e-3, warm_up=200, hold=0.2, doubles_after=24000)
+    schedule = Schedule(steps=24000, peak=2e-3, warm_up=200)
     architecture = GPT2LMHeadModel
-    attention = "sdpa"
 
     def config(self, processor: Any) -> GPT2Config:
-        """Narrow until it doubles, and without dropout."""
+        """Narrow and without dropout."""
         return GPT2Config(
             vocab_size=len(processor),
             n_embd=96,
