@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, 
 
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 
-PATIENCE = 120_000  # milliseconds, for a busy machine
-LIMIT = 900  # seconds that a test may take before it counts as stuck
+PATIENCE = 60_000  # milliseconds, for a busy machine
+LIMIT = 600  # seconds that a test may take before it counts as stuck
 POLICY = "Content Security Policy"
 expect.set_options(timeout=PATIENCE)
 
