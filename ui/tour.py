@@ -69,13 +69,17 @@ STOPS = (
 
 
 def show_tour(page: PageEntry) -> None:
-    """The step that the link names, or the first one on a first visit; on other pages and later nothing."""
+    """The step that the link names, or the first one on a first visit; on other pages and later nothing.
+
+    Its place is there in any case: what stands below would be drawn anew without it, and lose the keyboard's focus.
+    """
     number = _asked()
-    if number > 1 or st.session_state.get(SEEN):
-        _remember(key="tour-memory")
-    if number and STOPS[number - 1].page is page:
-        _ask_ahead(number)
-        _show(number)
+    with st.container():
+        if number > 1 or st.session_state.get(SEEN):
+            _remember(key="tour-memory")
+        if number and STOPS[number - 1].page is page:
+            _ask_ahead(number)
+            _show(number)
 
 
 def _ask_ahead(number: int) -> None:

@@ -111,11 +111,12 @@ def tab_to(page: Page, role: str, name: str) -> dict[str, Any]:
 def test_the_keyboard_alone_chooses_a_head_and_opens_the_attention_page(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.get_by_text("coloured by how much the loss depends on each")).to_be_visible()
+    settled(page)
     assert tab_to(page, "gridcell", "encoder.0.0")["shown"]
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "Space"):
         page.keyboard.press(key)
     expect(page.locator(".hl-tiles.hl-one b")).to_have_text("encoder.2.1")
-    assert page.evaluate(FOCUSED)["name"].startswith("encoder.2.1,"), "the focus stays where it was"
+    assert settled(page).evaluate(FOCUSED)["name"].startswith("encoder.2.1,"), "the focus stays where it was"
     tab_to(page, "a", "See where it looks")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Attention")

@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from jobs.client import run_here, submit, wait
+from jobs.kind import Kind
 from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.importance import ImportanceRun
 from jobs.run import CANCELLED, DONE, Run
 from jobs.store import Store
 from tools.app_server import AppServer, running_server
@@ -25,10 +27,10 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
         yield started
 
 
-def start_long_run(server: AppServer) -> tuple[Store, Run]:
+def start(server: AppServer, kind: Kind) -> tuple[Store, Run]:
     """What a shell on this machine would do."""
     store = Store(server.home)
-    return store, submit(store, EvaluationRun("translator", split="test"))
+    return store, submit(store, kind)
 
 
 def test_a_deep_link_to_a_fresh_server_shows_the_whole_page(own_server: AppServer, page: Page) -> None:
@@ -40,13 +42,13 @@ def test_a_deep_link_to_a_fresh_server_shows_the_whole_page(own_server: AppServe
     expect(page.locator(".hl-matrix")).to_be_visible()
 
 
-def test_a_run_from_a_shell_shows_survives_a_refresh_and_is_cancelled(server: AppServer, page: Page) -> None:
-    store, run = start_long_run(server)
-    page.goto(f"{server.address}/runs?run={run.id}")
-    expect(page.locator(".st-key-picked-run")).to_contain_text("Evaluation of translator on test")
-    expect(page.locator(".st-key-running")).to_contain_text("Evaluation of translator")
+def test_a_run_from_a_shell_shows_survives_a_refresh_and_is_cancelled(own_server: AppServer, page: Page) -> None:
+    store, run = start(own_server, ImportanceRun("translator", method="shapley"))  # which takes many minutes
+    page.goto(f"{own_server.address}/runs?run={run.id}")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("Importance of translator: shapley")
+    expect(page.locator(".st-key-running")).to_contain_text("Importance of translator")
     page.reload()
-    expect(page.locator(".st-key-picked-run")).to_contain_text("Evaluation of translator on test")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("Importance of translator: shapley")
     assert not store.get(run.id).ended
     page.locator(".st-key-cancel button").click()
     expect(page.locator(".st-key-resume button")).to_be_visible()
@@ -59,7 +61,7 @@ def test_a_run_from_a_shell_shows_survives_a_refresh_and_is_cancelled(server: Ap
 def test_a_killed_server_stops_no_run_and_the_open_page_comes_back(own_server: AppServer, page: Page) -> None:
     page.goto(f"{own_server.address}/runs")  # a page that is there already sees the run from its beginning
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    store, run = start_long_run(own_server)
+    store, run = start(own_server, EvaluationRun("translator", split="test"))
     page.goto(f"{own_server.address}/runs?run={run.id}")
     expect(page.locator(".st-key-cancel button")).to_be_visible()
     expect(page.locator(".st-key-history canvas").first).to_be_visible()
