@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pruning.evaluation import Evaluator
     from pruning.point import Verdict
 
-QUICK = 64
-"""Examples of the quick estimate."""
+QUICK = 24
+"""Examples of the quick estimate: few, so that a translator answers in about a second."""
 
 
 @register
