@@ -15,29 +15,24 @@ import torch
 from jobs.kinds.equal_k import WAYS, EqualKRun
 from tools.learned_runs import RATE, SEEDS, interval, result_of, table, told, write_growing
 
-COOLING = {"hot": 1.0, "cold": 1e-4}
-"""Narrower than the paper's 1000 to 1e-8, of which a run this short would learn in few steps."""
-
 LOOKER = EqualKRun(
     "looker",
-    keeps=[27, 18, 9, 4],
+    keeps=[18, 4],
     ways=["dsp", "dsp-frozen", "l0", "gradient", "random", "scratch"],
     seeds=list(SEEDS),
-    n_steps=400,
-    finetune=100,
-    scratch=1000,
+    n_steps=150,
+    finetune=50,
+    scratch=600,
     training={"rate": RATE},
-    subset=COOLING,
 )
 READER = EqualKRun(
     "reader",
-    keeps=[24, 12, 5],
+    keeps=[24, 5],
     ways=["dsp", "l0", "gradient", "random"],
     seeds=list(SEEDS),
-    n_steps=160,
-    finetune=40,
+    n_steps=150,
+    finetune=50,
     training={"rate": RATE},
-    subset=COOLING,
 )
 OLD, TRAINED = "old", "trained"
 Result = dict[str, Any]
@@ -144,10 +139,9 @@ def open_questions() -> str:
         "was computing time for far fewer, so what is found is about short trainings. The straight-"
         "through variant is built and tested but not in these tables. The reader was not trained from scratch: that "
         "takes 22,000 steps. Both translator and writers are left out for want of computing time.\n\n"
-        "How fast subset gates cool matters in so short a run: the paper's temperatures (1000 to 1e-8) leave few steps "
-        "in which weights learn. An earlier try on the looker with them, 150 steps of gates and 50 of fine-tuning, "
-        "kept 0.685 with 4 heads left, where gradient order kept 0.857; so the tables cool from "
-        f"{COOLING['hot']:g} to {COOLING['cold']:g}."
+        "How fast subset gates cool matters in so short a run, and the paper's temperatures (1000 to 1e-8) leave few "
+        "steps in which weights learn: a try on the looker with 4 heads left, from 1 to 1e-4, gave 0.750 and 0.768 for "
+        "two seeds after training (from 10: 0.665 and 0.793), better than in the table and still below gradient order."
     )
 
 
