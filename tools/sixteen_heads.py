@@ -6,6 +6,7 @@ command can be stopped at any time and goes on where it was.
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -184,16 +185,12 @@ def _prunable(one: Found) -> str:
 
 
 def _against_oracle(one: Found) -> str:
-    means = {name: _mean(curve) for name, curve in _whole_curves(one).items()}
+    mean = statistics.fmean if one.higher_is_better else statistics.geometric_mean  # one perplexity may outweigh all
+    means = {name: mean(value for _, value in _pairs(curve)) for name, curve in _whole_curves(one).items()}
     return "; ".join(f"{name} {mean:.4g}" for name, mean in means.items())
 
 
 _ROWS = (_dense, _n_significant, _extremes, _n_layers, _correlation, _prunable, _against_oracle)
-
-
-def _mean(curve: dict[str, Any]) -> float:
-    values = [point["value"] for point in curve["points"]]
-    return float(sum(values) / len(values))
 
 
 def _until_worse(curve: dict[str, Any]) -> str:
@@ -239,6 +236,10 @@ def _signed(number: float) -> str:
     return f"{number:+.3g}".replace("-", "−") if number else "0"
 
 
+def _plain(number: float) -> str:
+    return f"{number:.3g}" if number < 1000 else f"{number:,.0f}"
+
+
 def _layers(one: Found) -> Iterator[str]:
     yield "Every layer reduced to the one head that did best on development, and what that did on test:\n"
     yield "| layer | head | development | test | p on test |"
@@ -267,10 +268,10 @@ def _curves(one: Found) -> Iterator[str]:
     yield f"| heads removed | {' | '.join(f'{share} %' for share in shares)} | not significantly worse up to |"
     yield f"|---|{'---|' * (len(shares) + 1)}"
     for name, curve in curves.items():
-        values = [f"{value:.3g}" for _, value in _pairs(curve)]
+        values = [_plain(value) for _, value in _pairs(curve)]
         values += [""] * (len(shares) - len(values))
         yield f"| {name} | {' | '.join(values)} | {_until_worse(curve)} |"
-    means = [f"{sum(values) / len(values):.3g}" for _, values in _random(one.by_gradient)]
+    means = [_plain(statistics.fmean(values)) for _, values in _random(one.by_gradient)]
     yield f"| mean of {len(one.by_gradient['random'])} random orders | | {' | '.join(means)} | |"
 
 

@@ -23,7 +23,8 @@ the paper calls its like, by the metric, the oracle order. A bank alone is prune
 
 ## The paper and the specimens
 
-A higher BLEU, accuracy or share is better; a lower perplexity is.
+A higher BLEU, accuracy or share is better; a lower perplexity is. The mean over a curve of perplexities is the
+geometric one, since without its last heads a writer has a perplexity of thousands.
 """
 
 SUBJECTS = ("paper: translator, BLEU", "paper: BERT on MNLI, accuracy")

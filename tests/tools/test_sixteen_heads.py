@@ -69,6 +69,14 @@ def test_where_lower_is_better_a_rise_is_worse() -> None:
     assert line.endswith("| 1 of 2 |")
 
 
+def test_one_huge_perplexity_does_not_outweigh_a_curve() -> None:
+    found = replace(made_up(higher_is_better=False), by_gradient=curve([10.0, 100.0, 100_000.0], 1))
+    text = page([Told.of(found)])
+    (line,) = (one for one in text.split("\n") if one.startswith("| mean over the curve"))
+    assert "| by gradient 464.2; " in line  # the cube root of 10^8
+    assert "| by gradient | 10 | 100 | 100,000 | 0 % (0 of 4); worse at 50 % |" in text
+
+
 def test_a_second_split_of_the_same_data_is_called_so() -> None:
     found = made_up()
     second = found.tables["second"] | {"task": found.tables["task"]}
