@@ -8,12 +8,14 @@ import platform
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 from jobs.cluster_address import ray_address
 from jobs.cluster_run import moved
+from jobs.giving_way import GivingWay
 from jobs.home import check_room
 from jobs.kind import Bench, Step, Steps, kind_of
 from jobs.model_shelf import ModelShelf
@@ -21,6 +23,7 @@ from jobs.owner import acting_for
 from jobs.permitted import check_permitted
 from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Cancelled, Run
 from jobs.store import Store
+from models.pausing import may_pause, pausing
 from models.shown import shown
 
 SECONDS_BETWEEN_WRITES = 0.2
@@ -35,19 +38,21 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
     """Does the work of a run that this process has claimed, and writes down how it ended.
 
     Points are written at most a fraction of a second after they were found, those of a question at once, so a kill
-    costs little; `between` is called after every step.
+    costs little; `between` is called after every step. A run that is cancelled ends inside a step where it can, and a
+    long one stands still there while a question waits; see jobs/giving_way.py.
     """
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         check_room(store.folder)
         kind = kind_of(run)
         store.note(run.id, _record(run))
-        with acting_for(run.owner or None):
+        with acting_for(run.owner or None), pausing(GivingWay(store, run)):
             check_permitted(run.spec, store.folder)
             say, is_wanted = partial(store.say, run.id), partial(store.is_wanted, run.id)
             bench = Bench(models, run.folder, store.points(run.id), say, is_wanted)
             steps = moved(kind, bench) if kind.movable and ray_address() else kind.steps(bench)
-            result = _follow(store, run, steps, between)
+            with closing(steps):
+                result = _follow(store, run, steps, between)
     except (ValueError, KeyError) as error:
         _end(store, run, FAILED, str(error.args[0] if error.args else error))
     except OSError as error:
@@ -88,6 +93,7 @@ def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -
     written = 0.0
     while True:
         try:
+            may_pause()
             step: Step = next(steps)
         except StopIteration as stop:
             if waiting:
@@ -103,7 +109,6 @@ def _follow(store: Store, run: Run, steps: Steps, between: Callable[[], None]) -
         if awaited or time.monotonic() - written > SECONDS_BETWEEN_WRITES:
             check_room(store.folder)
             if not store.advance(run.id, step.done, step.total, waiting):
-                steps.close()
                 return CANCELLED, "", None
             waiting, written = [], time.monotonic()
         between()

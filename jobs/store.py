@@ -16,7 +16,7 @@ from typing import Any
 from jobs.home import BACKUP, home, trouble
 from jobs.limits import check_queue
 from jobs.process import Identity
-from jobs.run import CANCELLED, FAILED, QUEUED, RESUMABLE, RUNNING, STATES, WAITING, Run
+from jobs.run import CANCELLED, FAILED, QUESTION, QUEUED, RESUMABLE, RUNNING, STATES, WAITING, Run
 from models.shown import shown
 
 MOST_ATTEMPTS = 5
@@ -258,6 +258,15 @@ class Store:
                 f"SELECT count(*) FROM runs WHERE state = ? AND lane IN {_places(lanes)}", (QUEUED, *lanes)
             ).fetchone()
         return int(n)
+
+    def is_asked(self, seconds: float) -> bool:
+        """Whether a question of the last so many seconds waits or is being answered."""
+        with self._connected() as connection:
+            row = connection.execute(
+                f"SELECT 1 FROM runs WHERE state IN {_places(WAITING)} AND lane = ? AND queued > ? LIMIT 1",
+                (*WAITING, QUESTION, time.time() - seconds),
+            ).fetchone()
+        return row is not None
 
     # the file
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
+from models.pausing import may_pause
 from pruning.cost import Costs
 from pruning.mask import HeadMask
 from pruning.passes import MEMORY, Passes, recorded_bytes
@@ -210,6 +211,7 @@ class Evaluator:
 
     @torch.no_grad()
     def _plain(self, batch: Batch, gates: Tensor) -> Float[Tensor, " row"]:
+        may_pause()
         with gated(self.head_model, gates):
             return self.task.losses(self.head_model, batch)
 

@@ -12,6 +12,7 @@ from models.devices import fitting_rows
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
+from models.pausing import may_pause
 from models.resuming import Recording, recording, resuming
 from models.sites import Site
 from tasks.batching import Batch
@@ -61,6 +62,7 @@ class MaskedLosses:
         at_once = masks_at_once(self.head_model, self.task, self.batch)
         for site, numbers in self._by_first_change(masks).items():
             for part in torch.tensor(numbers).split(at_once):
+                may_pause()
                 found[part] = self._resumed(site, masks[part].to(self.head_model.device))
         return found
 

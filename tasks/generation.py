@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from models.head_model import HeadModel
+from models.pausing import may_pause
 from tasks.encoding import longest_text
 
 LIMIT_STEP = 16
@@ -75,6 +76,7 @@ def greedy(model: PreTrainedModel, inputs: dict[str, Tensor], limits: Sequence[i
     cache: Any = None
     for step in range(max(limits)):
         if step and step % CHECK_EVERY == 0:
+            may_pause()
             kept = (~done & (remaining > step)).nonzero().squeeze(1)
             if not len(kept):
                 break
@@ -105,6 +107,7 @@ def encoded_sources(model: PreTrainedModel, inputs: dict[str, Tensor]) -> Tensor
     order = sorted(range(len(lengths)), key=lambda row: lengths[row])
     states: Tensor | None = None
     for start in range(0, len(order), ENCODED_TOGETHER):
+        may_pause()
         rows = order[start : start + ENCODED_TOGETHER]
         width = lengths[rows[-1]]
         found = model.get_encoder()(**{name: value[rows, :width] for name, value in inputs.items()}).last_hidden_state

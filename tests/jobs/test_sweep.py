@@ -21,6 +21,7 @@ from pruning.strategies.iterative import Iterative
 from pruning.strategies.role import ByRole
 from pruning.strategies.score import ByScore
 from pruning.surgery import without_heads
+from tasks.ablating import MaskedLosses
 from tasks.catalog import task
 
 SHELF = ModelShelf()
@@ -130,6 +131,28 @@ def test_a_cancel_during_a_point_ends_the_run_before_the_point_is_done(
     assert run_here(store, kind).state == CANCELLED
     assert seen == [0, 1], "of seven batches"
     assert store.points(run_id) == []
+
+
+def test_a_cancel_ends_a_greedy_search_between_two_passes_of_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.giving_way.SECONDS_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr("tasks.vision.image_budget", lambda _: 4)  # one mask a pass
+    store, kind = Store(tmp_path), SweepRun("looker", strategy="greedy", **SMALL)
+    run_id, passes, resumed_of = kind.as_run(store.folder).id, [], MaskedLosses._resumed
+
+    def cancelling(self: MaskedLosses, *given: Any) -> Any:
+        passes.append(given)
+        if len(passes) == 3:
+            store.cancel(run_id)
+        return resumed_of(self, *given)
+
+    monkeypatch.setattr(MaskedLosses, "_resumed", cancelling)
+    assert run_here(store, kind).state == CANCELLED
+    assert len(passes) == 3, "of sixteen"
+    monkeypatch.undo()
+    again = run_here(store, kind)
+    assert again.result == run_here(Store(tmp_path / "other"), kind).result, "as if it had never been cancelled"
 
 
 def test_a_search_can_be_left_after_every_batch_that_heads_are_scored_on(

@@ -10,6 +10,7 @@ import torch
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
+from models.pausing import pausing
 from models.resuming import recording
 from pruning.cost import Costs
 from pruning.evaluation import Evaluator
@@ -90,6 +91,23 @@ def test_losses_are_those_of_whole_passes(kind: str) -> None:
     assert [one_by_one.loss(mask) for mask in masks] == pytest.approx(expected, rel=1e-13)
     assert together.losses(masks) == pytest.approx(expected, rel=1e-10)
     assert together.losses(masks[:1]) == together.losses(masks)[:1]
+
+
+@pytest.mark.parametrize("work", ["losses", "outcomes"])
+def test_an_evaluator_that_was_left_inside_a_batch_then_measures_what_any_other_does(work: str) -> None:
+    head_model, task = judged("seq2seq")
+    masks = masks_of(head_model)
+    evaluator, fresh = (Evaluator.of(head_model, task, "test", N) for _ in range(2))
+    places = iter([None, None, InterruptedError("left")])
+
+    def leave() -> None:
+        if (error := next(places)) is not None:
+            raise error
+
+    with pytest.raises(InterruptedError, match="left"), pausing(leave):
+        evaluator.losses(masks) if work == "losses" else evaluator.outcomes(masks[1])
+    assert evaluator.losses(masks) == fresh.losses(masks)
+    assert all(same(evaluator.outcomes(mask), plainly(head_model, task, mask)) for mask in masks)
 
 
 def test_without_memory_for_recordings_the_results_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
