@@ -34,10 +34,10 @@ def submit(store: Store, kind: Kind) -> Run:
     return run
 
 
-def wait(store: Store, run: Run, seconds: float) -> Run:
-    """The run once it has ended, or as it is after so many seconds."""
+def wait(store: Store, run: Run, seconds: float, enough: Callable[[Run], bool] = lambda _: False) -> Run:
+    """The run once it has ended or is `enough`, or as it is after so many seconds."""
     until = time.monotonic() + seconds
-    while not run.ended and time.monotonic() < until:
+    while not run.ended and not enough(run) and time.monotonic() < until:
         time.sleep(SECONDS_BETWEEN_LOOKS)
         run = store.get(run.id)
     return run

@@ -22,7 +22,7 @@ from ui.download_card import show_download
 from ui.head_card import show_head_card
 from ui.head_grid import GridLook, edit_mask, legend_html
 from ui.lab_masks import Lab
-from ui.live_metric import ask, measured, point_of, tiles_html, unpruned
+from ui.live_metric import ask, begun, current, point_of, tiles_html, unpruned
 from ui.mask_link import short_mask
 from ui.presets import show_presets
 from ui.remembered import show_remembered
@@ -112,8 +112,8 @@ def show_numbers(lab: Lab) -> None:
 @st.fragment(run_every=0.3)
 @told
 def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
-    """The numbers as they come."""
-    run, full = ask(lab.choice, lab.spelt), unpruned(lab.choice)
+    """The numbers as they come; a first one is waited for, since it is what the click was for."""
+    run, full = begun(ask(lab.choice, lab.spelt)), unpruned(lab.choice)
     st.html(tiles_html(point_of(run), point_of(full), heads))
     if run.ended and full.ended:
         st.rerun()
@@ -152,7 +152,7 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
 
 def here(lab: Lab) -> dict[str, Any]:
     """The mask as a point, with its metric if that is known."""
-    return measured(lab.choice, lab.spelt) or {"removed": len(lab.mask), "metric": ""}
+    return point_of(current(lab.choice, lab.spelt)) or {"removed": len(lab.mask), "metric": ""}
 
 
 @st.fragment(key=MORE)

@@ -23,7 +23,7 @@ from ui.choice import Choice
 from ui.head_card import pick_head
 from ui.head_grid import GridLook
 from ui.lesson_controls.control import Stage
-from ui.live_metric import ask, chance_text, point_of, unpruned
+from ui.live_metric import ask, begun, chance_text, point_of, unpruned
 from ui.metric_text import NO_CHANGE, change_text, metric_text
 from ui.sentence import by_click, told
 
@@ -48,7 +48,7 @@ def scores_of(choice: Choice, method: str) -> dict[HeadId, float]:
 
 def live(choice: Choice, mask: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The newest that is known of a mask and of the full model; the page runs again when both are whole."""
-    run, full = ask(choice, mask), unpruned(choice)
+    run, full = begun(ask(choice, mask)), unpruned(choice)
     if not (run.ended and full.ended):
         _wait_for(choice, mask)
     return point_of(run), point_of(full) if full.ended else None

@@ -19,8 +19,8 @@ ASKED = "live-run"
 """The run that the page waits for."""
 
 WORK = "Operations"
-PATIENCE = 0.2
-"""Seconds that a click may wait before the page is drawn without the answer."""
+PATIENCE = 0.4
+"""Seconds that the page waits for a first number before it draws what else shows the mask."""
 
 
 def ask(choice: Choice, mask: str) -> Run:
@@ -30,24 +30,31 @@ def ask(choice: Choice, mask: str) -> Run:
     if mask and before not in (None, wanted):
         store().cancel(before)
     st.session_state[ASKED] = wanted if mask else None  # the unpruned model is needed whatever the mask
-    return _answered(choice, mask, PATIENCE)
+    return current(choice, mask)
 
 
 def unpruned(choice: Choice) -> Run:
     """The same for the model as it is."""
-    return _answered(choice, "", PATIENCE)
+    return current(choice, "")
 
 
 def measured(choice: Choice, mask: str) -> dict[str, Any] | None:
     """The point of a mask that was asked for before; it is asked for again if it was forgotten."""
-    return point_of(_answered(choice, mask, PATIENCE))
+    return point_of(begun(current(choice, mask)))
 
 
-def _answered(choice: Choice, mask: str, patience: float) -> Run:
+def begun(run: Run) -> Run:
+    """The run as soon as it has a number or has ended, or as it is when the page must go on."""
+    return wait(store(), run, PATIENCE, lambda now: bool(store().points(now.id)))
+
+
+def current(choice: Choice, mask: str) -> Run:
+    """The question about a mask as it is now, which is asked if it was not or was given up."""
     run = submit(store(), LiveQuestion(choice.model, mask, **choice.judged))
-    if run.state == CANCELLED:
-        store().resume(run.id)
-    return wait(store(), run, patience)
+    if run.state != CANCELLED:
+        return run
+    store().resume(run.id)
+    return store().get(run.id)
 
 
 def point_of(run: Run) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pandas as pd
 import streamlit as st
 
-from jobs.client import submit
+from jobs.client import submit, wait
 from jobs.kinds.sweep import SweepRun
 from jobs.learned_scores import SOURCES, newest
 from jobs.run import DONE, FAILED, RESUMABLE, WAITING, Run, progress_line
@@ -26,6 +26,9 @@ from ui.sentence import by_click
 from ui.shell import show_chart, theme
 
 STEPS = {"one head at a time": 0.0, "every 2 %": 0.02, "every 5 %": 0.05, "every 10 %": 0.1}
+PATIENCE = 1.0
+"""Seconds in which a sweep mostly ends once it is cancelled."""
+
 SEVERAL = 3
 """Curves of earlier sweeps that are drawn beside the newest."""
 
@@ -148,11 +151,17 @@ def _source(run: Run, order: Sequence[dict[str, Any]]) -> str:
 def show_sweep_button(run: Run) -> None:
     """Ends a sweep, or takes it up again; outside of what runs every second, which would swallow clicks."""
     if run.state in WAITING:
-        stop = store().cancel, run.id
+        stop = _stop, run.id
         st.button("Cancel", key="cancel-sweep", on_click=by_click, args=stop, icon=":material/stop_circle:")
     elif run.state in RESUMABLE:
         st.warning(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept.")
         st.button("Resume", key="resume-sweep", on_click=by_click, args=(store().resume, run.id))
+
+
+def _stop(run_id: str) -> None:
+    """Cancels a run, and waits a moment for it to end, so that the page is drawn once and not twice."""
+    store().cancel(run_id)
+    wait(store(), store().get(run_id), PATIENCE)
 
 
 def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) -> None:
