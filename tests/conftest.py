@@ -7,9 +7,13 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
+import beartype  # noqa: F401 - this library and three more are imported before the hook, see below
 import numpy as np
+import onnx  # noqa: F401
 import pytest
+import sacrebleu  # noqa: F401
 import torch
+import transformers.modeling_utils  # noqa: F401
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -19,7 +23,8 @@ from tools.browser import chromium
 SEED = 0
 
 # Annotations, tensor shapes among them, are checked on every call; an int may stand where a float is asked for.
-# The grammar makes no tensors and many small calls, so it is left out.
+# The grammar makes no tensors and many small calls, so it is left out. What a checked module is the first to import
+# is compiled anew, for the hook names the cache of bytecode otherwise; so the large libraries are imported above.
 CHECKED = [
     f"tasks.{path.stem}" for path in Path(tasks.__path__[0]).iterdir() if path.stem not in ("corpus", "__init__")
 ]
