@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 
 import torch
@@ -71,6 +72,9 @@ OPT = {
     "word_embed_proj_dim": 32,
 }
 
+STACKS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers")
+"""What the configurations call their numbers of layers."""
+
 FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "bert": lambda: hf.BertForSequenceClassification(hf.BertConfig(**TEXT)),
     "distilbert": lambda: hf.DistilBertForSequenceClassification(hf.DistilBertConfig(**DISTILBERT)),
@@ -107,12 +111,29 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
 def family(name: str) -> HeadModel:
     """The tiny model of a family, with weights large enough that every head changes the output."""
     torch.manual_seed(0)
-    model = FAMILIES[name]().eval()
+    return _with_large_weights(FAMILIES[name](), name)
+
+
+def shallow(name: str) -> HeadModel:
+    """The same with one layer of every kind in every stack, for what takes long for every layer."""
+    torch.manual_seed(0)
+    config = deepcopy(family(name).model.config)
+    kinds = getattr(config, "layer_types", None) or ["alike"]
+    layers = 1 + max(map(kinds.index, kinds))
+    for stack in STACKS:
+        if getattr(config, stack, None) is not None:
+            setattr(config, stack, layers)
+    if kinds != ["alike"]:
+        config.layer_types = kinds[:layers]
+    return _with_large_weights(type(family(name).model)(config), name)
+
+
+def _with_large_weights(model: PreTrainedModel, name: str) -> HeadModel:
     with torch.no_grad():
         for path, parameter in model.named_parameters():
             if parameter.dim() > 1 and "embed_positions" not in path:  # fixed position tables are not saved
                 parameter.normal_(std=0.25)
-    return HeadModel.of(model, name=name)
+    return HeadModel.of(model.eval(), name=name)
 
 
 def masks(grid: HeadGrid) -> dict[str, HeadMask]:
