@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,8 @@ class Store:
 
         Where it is `limited`, a ValueError says that too many wait or run already.
         """
+        with suppress(KeyError):
+            return self.get(run.id)  # pages ask again and again: a lock for each would keep the workers waiting
         now = time.time()
         values = {
             "id": self.own_id(run.id), "owner": self.owner or "", "kind": run.kind, "title": run.title,
@@ -240,6 +242,8 @@ class Store:
         with self._connected() as connection:
             rows = connection.execute("SELECT id, worker, attempts FROM runs WHERE state = ?", (RUNNING,)).fetchall()
         lost = [row for row in rows if row[1] is None or not Identity.parse(row[1]).alive]
+        if not lost:  # every open page asks this, all the time
+            return 0
         with self._transaction() as connection:
             for run_id, worker, attempts in lost:
                 tired = attempts >= MOST_ATTEMPTS

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jobs import store as store_module
 from jobs.process import Identity
 from jobs.run import CANCELLED, DONE, FAILED, LONG, QUESTION, QUEUED, RUNNING, SHORT, Run
 from jobs.store import MOST_ATTEMPTS, Store
@@ -50,6 +53,17 @@ def test_a_run_that_was_asked_for_twice_is_there_once(store: Store) -> None:
     first = ask(store, Counting("a"))
     assert ask(store, Counting("a")) == first
     assert [run.id for run in store.runs()] == [first.id]
+
+
+def test_what_pages_ask_again_and_again_needs_no_lock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "SECONDS_FOR_A_LOCK", 0.1)
+    first = ask(store, Counting("a"))
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert ask(store, Counting("a")) == first
+        assert store.recover() == 0
+        with pytest.raises(OSError, match="locked"):
+            ask(store, Counting("b"))
 
 
 def test_questions_go_before_short_runs_and_the_oldest_first(store: Store) -> None:
