@@ -14,7 +14,8 @@ from jobs.run import FAILED, QUESTION, Run
 from jobs.store import Store
 from jobs.workers import tend
 
-SECONDS_BETWEEN_LOOKS = 0.015
+SECONDS_BETWEEN_LOOKS = 0.015, 0.1
+"""At first, and at most: many pages that wait at once would otherwise keep the server busy with looking."""
 
 
 def submit(store: Store, kind: Kind) -> Run:
@@ -37,8 +38,10 @@ def submit(store: Store, kind: Kind) -> Run:
 def wait(store: Store, run: Run, seconds: float, enough: Callable[[Run], bool] = lambda _: False) -> Run:
     """The run once it has ended or is `enough`, or as it is after so many seconds."""
     until = time.monotonic() + seconds
+    pause, longest = SECONDS_BETWEEN_LOOKS
     while not run.ended and not enough(run) and time.monotonic() < until:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(pause)
+        pause = min(1.5 * pause, longest)
         run = store.get(run.id)
     return run
 
