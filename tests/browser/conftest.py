@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 
 PATIENCE = 60_000  # milliseconds, for a busy machine
 LIMIT = 600  # seconds that a test may take before it counts as stuck
 POLICY = "Content Security Policy"
+SCREEN: ViewportSize = {"width": 1440, "height": 900}
 expect.set_options(timeout=PATIENCE)
 
 
@@ -48,13 +50,20 @@ def browser(chromium_path: str | None) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages for one test, each in a fresh profile."""
+    with opening(browser) as opened:
+        yield opened
+
+
+@contextmanager
+def opening(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Opens pages, each in a fresh profile; a request that leaves the machine fails the test, or against the policy."""
     contexts: list[BrowserContext] = []
     left: list[str] = []
     against: list[str] = []
 
     def opened(**options: object) -> Page:
-        context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
+        context = browser.new_context(**({"viewport": SCREEN} | options))
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
@@ -62,9 +71,11 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         page.on("console", lambda said: against.append(said.text) if POLICY in said.text else None)
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+    try:
+        yield opened
+    finally:
+        for context in contexts:
+            context.close()
     assert left == [], "requests that left the machine"
     assert against == [], "what the server's own headers forbid"
 

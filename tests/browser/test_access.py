@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from jobs.client import submit, wait
 from jobs.kinds.importance import ImportanceRun
 from jobs.run import DONE
 from jobs.store import Store
+from tests.browser.conftest import SCREEN, opening
 from tests.browser.waiting import eventually
 from tools.app_server import AppServer
 from ui.site_map import MODEL, SITE_MAP
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.browser
 PAGES = [one for group in SITE_MAP.values() for one in group]
 LINKS = {one.title: "/" if one is MODEL else f"/{one.file.removeprefix('pages/').removesuffix('.py')}" for one in PAGES}
 LINKS |= {"an image": "/attention?model=looker&image=3&mask=encoder.0.1", "a matrix": "/attention?view=Matrix"}
-EVERY_PAGE = pytest.mark.parametrize("link", LINKS.values(), ids=LINKS.keys())
 
 LOADING = "[data-testid=stMain] :is([data-testid=stSkeleton], [data-testid=stSpinner], [data-testid=stProgress])"
 SCREENS = [(1280, 800), (1024, 768)]
@@ -88,6 +88,15 @@ def address(server: AppServer) -> str:
     return server.address
 
 
+@pytest.fixture(scope="module", params=LINKS.values(), ids=LINKS.keys())
+def shown(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+    """One page after the other, opened once for all that only look at it."""
+    with opening(browser) as opened:
+        page = opened(color_scheme="light")
+        page.goto(address + request.param)
+        yield settled(page)
+
+
 def settled(page: Page) -> Page:
     """The page once nothing on it loads any more."""
     expect(page.locator("h1.hl-title")).to_be_visible()
@@ -123,34 +132,35 @@ def test_the_keyboard_alone_chooses_a_head_and_opens_the_attention_page(page: Pa
     expect(page).to_have_url(re.compile("/attention.*layer=2.*head=1"))
 
 
-@EVERY_PAGE
-def test_no_page_is_wider_than_the_screen(page: Page, address: str, link: str) -> None:
-    for number, (width, height) in enumerate(SCREENS):
-        page.set_viewport_size({"width": width, "height": height})
-        if not number:
-            page.goto(address + link)
-        settled(page).wait_for_timeout(300)
-        eventually(page, lambda: page.evaluate(TOO_WIDE), [])  # charts take a moment to find their width
+def test_no_page_is_wider_than_the_screen(shown: Page) -> None:
+    for width, height in SCREENS:
+        shown.set_viewport_size({"width": width, "height": height})
+        settled(shown).wait_for_timeout(300)
+        eventually(shown, lambda: shown.evaluate(TOO_WIDE), [])  # charts take a moment to find their width
+    shown.set_viewport_size(SCREEN)
 
 
-@EVERY_PAGE
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out_from_its_ground(
-    open_page: Callable[..., Page], address: str, link: str, scheme: str
-) -> None:
-    page = open_page(color_scheme=scheme)
+def test_every_text_stands_out_from_its_ground(shown: Page) -> None:
+    assert too_faint(settled(shown)) == []
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS.keys())
+def test_every_text_stands_out_in_the_dark(open_page: Callable[..., Page], address: str, link: str) -> None:
+    page = open_page(color_scheme="dark")
     page.goto(address + link)
-    texts = settled(page).evaluate(CONTRASTS)
+    assert too_faint(settled(page)) == []
+
+
+def too_faint(page: Page) -> list[Any]:
+    """The texts, with class and contrast, that stand out too little."""
+    texts = page.evaluate(CONTRASTS)
     assert {"hl-title", "hl-lede", "hl-card-title"} <= {classes for classes, _, _ in texts}
-    assert [text for text in texts if text[2] < LEAST_CONTRAST] == []
+    return [text for text in texts if text[2] < LEAST_CONTRAST]
 
 
-@EVERY_PAGE
-def test_a_screen_reader_finds_names_and_headings_in_order(page: Page, address: str, link: str) -> None:
-    page.goto(address + link)
-    settled(page)
-    assert nameless(page) == []
-    levels = page.locator("h1, h2, h3, h4, h5, h6").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
+def test_a_screen_reader_finds_names_and_headings_in_order(shown: Page) -> None:
+    assert nameless(settled(shown)) == []
+    levels = shown.locator("h1, h2, h3, h4, h5, h6").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels)), levels

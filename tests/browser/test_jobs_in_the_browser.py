@@ -98,8 +98,8 @@ def test_a_run_that_is_picked_in_the_table_is_in_the_link(own_server: AppServer,
     expect(page.locator(".st-key-picked-run")).not_to_contain_text("without 1 head")
 
 
-def test_a_run_that_failed_says_why_and_can_be_tried_again(own_server: AppServer, page: Page) -> None:
-    page.goto(f"{own_server.address}/?model=looker&task=stories")
+def test_a_run_that_failed_says_why_and_can_be_tried_again(address: str, page: Page) -> None:
+    page.goto(f"{address}/?model=looker&task=stories")
     expect(page.locator("[data-testid=stAlert]").first).to_contain_text("looks at images")
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
