@@ -70,8 +70,11 @@ class Worker:
         return True
 
     def _answer(self) -> None:
-        """Answers the questions that came while a run was under way; with old code they wait for the run to end."""
-        while not is_outdated() and (question := self._claimed((QUESTION,))) is not None:
+        """Answers one question that came while a run was under way; with old code it waits for the run to end.
+
+        One between two steps, so that a run, which may be somebody's question too, ends however many come.
+        """
+        if not is_outdated() and (question := self._claimed((QUESTION,))) is not None:
             execute(self.store, question, self.models)
 
     def _claimed(self, lanes: Sequence[str]) -> Run | None:

@@ -131,6 +131,22 @@ def test_a_question_is_answered_between_two_steps_of_a_short_run(store: Store, m
     assert order == ["step 0", "step 1", "answer", "step 2", "step 3"]
 
 
+def test_a_question_comes_to_its_end_however_many_follow_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def ask(number: int) -> None:
+        if number < 9:
+            store.submit(Counting(f"asked {number}", to=1, serve=QUESTION).as_run(store.folder))
+
+    for number in range(9):  # the answer to each is followed by another question
+        name = f"asked {number}"
+        monkeypatch.setitem(on_step, name, lambda _, name=name: (order.append(name), ask(int(name[-1]) + 1)))
+    monkeypatch.setitem(on_step, "first", lambda number: (order.append("first"), ask(0) if number == 0 else None))
+    store.submit(Counting("first", to=3, serve=QUESTION).as_run(store.folder))
+    Worker(store, "desk").work_once()
+    assert order == ["first", "asked 0", "first", "asked 1", "first", "asked 2"]
+
+
 def test_a_run_interrupted_in_the_shell_counts_as_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(number: int) -> None:
         raise KeyboardInterrupt(number)
