@@ -95,20 +95,14 @@ def lazy_greedy_order(
     loss: Callable[[frozenset[HeadId]], float],
     at_least: int,
 ) -> list[HeadId]:
-    """A price is looked up again only when it is the lowest that is known; a price of now that is lowest is paid."""
+    """All prices are looked up once, then at every step the two that are lowest; the lowest of the two is paid."""
     removed: list[HeadId] = []
     prices = {head: loss(frozenset([head])) - loss(frozenset()) for head in may_go(grid, heads, gone, [], at_least)}
-    asked_at = dict.fromkeys(prices, 0)
     while candidates := may_go(grid, heads, gone, removed, at_least):
-        cheapest = candidates[0]
-        for head in candidates[1:]:
-            if prices[head] < prices[cheapest]:
-                cheapest = head
-        if asked_at[cheapest] == len(removed):
-            removed.append(cheapest)
-        else:
-            prices[cheapest] = loss(frozenset([*removed, cheapest])) - loss(frozenset(removed))
-            asked_at[cheapest] = len(removed)
+        two = sorted(candidates, key=lambda head: (prices[head], candidates.index(head)))[:2] if removed else candidates
+        for head in two:
+            prices[head] = loss(frozenset([*removed, head])) - loss(frozenset(removed))
+        removed.append(min(two, key=lambda head: (prices[head], candidates.index(head))))
     return removed
 
 
