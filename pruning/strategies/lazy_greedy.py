@@ -56,7 +56,8 @@ def _possible(prices: dict[HeadId, float], kept: Kept) -> dict[HeadId, float]:
 
 def _cheapest(prices: dict[HeadId, float], loss: float) -> list[HeadId]:
     """The heads of the lowest prices, in the order of the grid; of equal ones the first."""
-    left, found = dict(prices), []
+    left = dict(prices)
+    found: list[HeadId] = []
     while left and len(found) < TRIED:
         found.append(list(left)[lowest(list(left.values()), loss)])
         del left[found[-1]]
