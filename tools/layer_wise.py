@@ -152,8 +152,8 @@ def layers(found: Mapping[float, Results]) -> list[str]:
     return [
         "## Heads that stay, by layer",
         table(heads, rows),
-        "One coefficient for all layers, which end with different numbers of heads; means over seeds with 95 % intervals "
-        "(Student's t: not cut to what a layer has).",
+        "One coefficient for all layers, which end with different numbers of heads; means over seeds with 95 % "
+        "intervals (Student's t: not cut to what a layer has).",
     ]
 
 
