@@ -95,7 +95,7 @@ def lazy_greedy_order(
     loss: Callable[[frozenset[HeadId]], float],
     at_least: int,
 ) -> list[HeadId]:
-    """All prices are looked up once, then at every step the two that are lowest; the lowest of the two is paid."""
+    """All prices are looked up once, then at every step the two lowest, as heads are few; the lower is paid."""
     removed: list[HeadId] = []
     prices = {head: loss(frozenset([head])) - loss(frozenset()) for head in may_go(grid, heads, gone, [], at_least)}
     while candidates := may_go(grid, heads, gone, removed, at_least):

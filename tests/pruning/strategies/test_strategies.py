@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from models.heads import HeadId
+from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
+from pruning.mask import HeadMask
 from pruning.strategies.fisher import FisherSearch, rearranged
 from pruning.strategies.greedy import Greedy
 from pruning.strategies.iterative import Iterative
@@ -175,6 +177,21 @@ def test_where_prices_only_rise_lazy_greedy_finds_what_greedy_finds_with_far_few
     assert masks(LazyGreedy(), rising.subject(), counts) == expected
     assert n_greedy == 16 * 17 // 2
     assert len(rising.asked) - n_greedy == (1 + 16) + 2 * 14 + 1  # all at first, then two, in the end the last one
+
+
+@pytest.mark.parametrize(("layers", "tried"), [(6, 2), (10, 4), (18, 8)])
+def test_lazy_greedy_takes_about_an_eighth_of_the_trials_of_greedy(layers: int, tried: int) -> None:
+    grid = HeadGrid((HeadBank("encoder", (LayerHeads(tuple(range(8))),) * layers),))
+    worth = dict(zip(grid.heads, np.random.default_rng(0).permutation(len(grid.heads)), strict=True))
+    asked: list[int] = []
+
+    def losses(tried_now: Sequence[HeadMask]) -> list[float]:
+        asked.append(len(tried_now))
+        return [float(sum(worth[head] for head in mask.removed)) for mask in tried_now]
+
+    (removed,) = masks(LazyGreedy(), Subject(grid, grid.heads, losses=losses), [11])
+    assert removed == frozenset(sorted(grid.heads, key=worth.__getitem__)[:11])
+    assert sum(asked) == 1 + len(grid.heads) + 10 * tried
 
 
 @pytest.mark.parametrize("key", ["greedy", "lazy-greedy"])
