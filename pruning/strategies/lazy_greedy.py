@@ -10,8 +10,9 @@ from pruning.mask import HeadMask
 from pruning.strategies.strategy import LOSSES, Kept, Strategy, lowest, register, tried
 from pruning.strategies.subject import Subject
 
-LEAST_TRIED, HEADS_A_TRIAL = 2, 16
-"""Of n heads n / 16 - 1 are tried at a step, two at least: about an eighth of the trials of greedy."""
+TIMES_FEWER = 8
+FOR_FEW_HEADS = 2
+"""Trials at a step where an eighth of those of greedy would be less than one."""
 
 
 @register
@@ -21,8 +22,8 @@ class LazyGreedy(Strategy):
 
     Minoux 1978 takes old prices for lower bounds, as they are where the loss is supermodular, and tries heads until one
     is cheaper than all bounds. Models are not like that: prices rise and fall, so that bounds hold for nothing and may
-    take many trials. Ours is to try as many heads at every step as make an eighth of the n^2 / 2 trials of greedy, or
-    two.
+    take many trials. Ours is to make an eighth of the n (n + 1) / 2 trials of greedy: all heads once, then equally many
+    at every step, and what is left over at the last steps, one more at each, where a wrong head costs most.
     """
 
     key = "lazy-greedy"
@@ -42,12 +43,21 @@ class LazyGreedy(Strategy):
             while len(mask) < count:
                 if not candidates:
                     prices = _possible(prices, Kept(subject, self.at_least, mask))
-                    candidates = _cheapest(prices, loss, max(LEAST_TRIED, len(heads) // HEADS_A_TRIAL - 1))
+                    candidates = _cheapest(prices, loss, n_tried(len(heads), len(prices)))
                     losses = yield from tried(subject, [mask.prune(head) for head in candidates])
                     prices |= {head: after - loss for head, after in zip(candidates, losses, strict=True)}
                 head = candidates[lowest([prices[one] for one in candidates], loss)]
                 mask, loss, candidates = mask.prune(head), loss + prices.pop(head), []
             yield mask
+
+
+def n_tried(n: int, left: int) -> int:
+    """How many of the heads that are left are tried where n were there in the beginning."""
+    budget = n * (n + 1) // 2 // TIMES_FEWER - (n + 1)
+    if budget < n - 1:
+        return FOR_FEW_HEADS
+    each, over = divmod(budget, n - 1)
+    return each + (left <= over)
 
 
 def _possible(prices: dict[HeadId, float], kept: Kept) -> dict[HeadId, float]:
