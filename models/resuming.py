@@ -32,10 +32,12 @@ class Recording:
     """What the blocks and attention layers of a model gave in one pass over `n_rows` rows, and in which order they ran.
 
     It holds the hidden states after every block, and the contexts of all heads as they were before gates acted.
+    `ungoverned` are attention layers that no gate reaches; see models/ungoverned.py.
     """
 
     head_model: HeadModel
     n_rows: int
+    ungoverned: frozenset[Site] = frozenset()
     _calls: dict[nn.Module, list[_Call]] = field(default_factory=dict)
     _projections: dict[nn.Module, list[_Projection]] = field(default_factory=dict)
     _latest: tuple[_Projection, Any] | None = None
@@ -48,13 +50,18 @@ class Recording:
     def known(self, site: Site) -> dict[nn.Module, Answer]:
         """The modules that need not run if no gate changed before those of this attention layer, and what they gave.
 
-        The layer itself is among them: its gates act late, at the input of its output projection.
+        The layer itself is among them: its gates act late, at the input of its output projection. So are those that
+        no gate reaches.
         """
         beginning = self.beginning(site)
         found: dict[nn.Module, Answer] = {}
         for module in self._calls:
             call = self._only_call(module)
-            if call is not None and (call.ended < beginning or self._is_free_of_gates(module, call, site)):
+            if call is None:
+                continue
+            if call.ended < beginning or any(
+                self._is_free_of_gates(module, call, one) for one in {site, *self.ungoverned}
+            ):
                 found[module] = call.again
         return found
 
@@ -98,10 +105,10 @@ class Recording:
 
 
 @contextmanager
-def recording(head_model: HeadModel, n_rows: int) -> Iterator[Recording]:
+def recording(head_model: HeadModel, n_rows: int, ungoverned: frozenset[Site] = frozenset()) -> Iterator[Recording]:
     """Records the one pass, without derivatives, that the current thread makes while the context lasts."""
     install(head_model)
-    found = Recording(head_model, n_rows)
+    found = Recording(head_model, n_rows, ungoverned)
     with ExitStack() as stack:
         stack.enter_context(torch.inference_mode(False))  # tensors of that mode do not tell if they were overwritten
         stack.enter_context(torch.no_grad())

@@ -15,8 +15,9 @@ from models.heads import HeadId
 from models.pausing import may_pause
 from models.resuming import Recording, recording, resuming
 from models.sites import Site
+from models.ungoverned import ungoverned
 from tasks.batching import Batch
-from tasks.parts import width
+from tasks.parts import rows_of, width
 from tasks.task import PerExample, Task
 
 Gates = Float[Tensor, " head"]
@@ -45,7 +46,8 @@ class MaskedLosses:
     def of(cls, head_model: HeadModel, task: Task, batch: Batch, reference: Gates | None = None) -> MaskedLosses:
         """Runs the batch once, with all heads open if nothing else is said; give gates that lie on the CPU."""
         gates = open_gates(head_model, 1, CPU)[0] if reference is None else reference.cpu()
-        with recording(head_model, len(batch)) as found, gated(head_model, gates.to(head_model.device)):
+        free = ungoverned(head_model, lambda: task.losses(head_model, rows_of(batch, slice(0, 1))))
+        with recording(head_model, len(batch), free) as found, gated(head_model, gates.to(head_model.device)):
             losses = task.losses(head_model, batch)
         return cls(head_model, task, batch, gates, losses, found)
 

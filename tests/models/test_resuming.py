@@ -20,6 +20,7 @@ from models.heads import HeadId
 from models.probe_inputs import accepted, probe_inputs
 from models.resuming import Recording, recording, resuming
 from models.sites import Site
+from models.ungoverned import ungoverned
 from pruning.mask import HeadMask
 from pruning.surgery import without_heads
 from tests.families import FAMILIES, TEXT, family
@@ -36,16 +37,20 @@ def precise(name: str) -> HeadModel:
 
 
 @torch.no_grad()
-def output(head_model: HeadModel, gates: Tensor, times: int = 1) -> Tensor:
+def passed(head_model: HeadModel, times: int = 1) -> Tensor:
     inputs = probe_inputs(head_model.model, ROWS)
     rows = {name: value.repeat(times, *[1] * (value.dim() - 1)) for name, value in inputs.items()}
-    with gated(head_model, gates):
-        found: Tensor = output_tensor(head_model.model(**rows, **accepted(head_model.model, use_cache=False)))
+    found: Tensor = output_tensor(head_model.model(**rows, **accepted(head_model.model, use_cache=False)))
     return found
 
 
+def output(head_model: HeadModel, gates: Tensor, times: int = 1) -> Tensor:
+    with gated(head_model, gates):
+        return passed(head_model, times)
+
+
 def recorded(head_model: HeadModel, gates: Tensor) -> Recording:
-    with recording(head_model, ROWS) as found:
+    with recording(head_model, ROWS, ungoverned(head_model, lambda: passed(head_model))) as found:
         output(head_model, gates)
     return found
 
@@ -130,7 +135,7 @@ def test_what_feeds_heads_before_the_change_does_not_run_again(name: str) -> Non
     for number, site in enumerate(order):
         with counted(owners) as ran, resuming(found, site):
             output(head_model, torch.ones(len(head_model.grid)))
-        expected = {path for later in order[number + 1 :] for path in later.owners}
+        expected = {path for later in order[number + 1 :] if later not in found.ungoverned for path in later.owners}
         shared = name == "albert"  # one layer that runs several times
         assert set(ran) == (set(owners) if shared else expected), site.core
 
@@ -145,6 +150,16 @@ def test_a_change_in_a_decoder_leaves_the_encoder_alone_and_one_in_the_encoder_d
     assert {*encoder} < {*found.known(head_model.site("cross", 0))}
     assert not {*decoder} & {*found.known(head_model.site("cross", 0))}
     assert {encoder[0]} == {*encoder, *decoder} & {*found.known(head_model.site("encoder", 1))}
+
+
+def test_no_gate_reaches_the_first_attention_of_an_encoder_and_of_a_decoder() -> None:
+    for name in FAMILIES:
+        head_model = precise(name)
+        free = {(site.bank, site.layer) for site in ungoverned(head_model, lambda: passed(head_model))}
+        both = {("encoder", 0), ("decoder", 0)}
+        assert free == (both if {"encoder", "decoder"} <= {bank.bank for bank in head_model.grid.banks} else set()), (
+            name
+        )
 
 
 def test_what_was_overwritten_after_it_was_given_is_computed_anew() -> None:
