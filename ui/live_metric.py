@@ -19,7 +19,7 @@ ASKED = "live-run"
 """The run that the page waits for."""
 
 WORK = "Operations"
-PATIENCE = 0.4
+PATIENCE = 0.9
 """Seconds that the page waits for a first number before it draws what else shows the mask."""
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pruning.evaluation import Evaluator
     from pruning.point import Verdict
 
-QUICK = 24
-"""Examples of the quick estimate: few, so that a translator answers in about a second."""
+QUICK, QUICK_WRITTEN = 24, 12
+"""Examples of the quick estimate, and of one for which text is written word by word: few, so that it takes a second."""
 
 
 @register
@@ -66,6 +66,7 @@ class LiveQuestion(Kind):
         """One for the first examples and one for all, as long as the model stays in memory."""
         from pruning.evaluation import Evaluator
         from tasks.chosen import chosen_task
+        from tasks.translation import Translation
 
         head_model = bench.load(self.model)
         memory: dict[Any, Any] = bench.models.beside(self.model)
@@ -73,7 +74,8 @@ class LiveQuestion(Kind):
         judged = ("live", self.task, self.data, file_fingerprint(self.data), columns, self.split)
         if judged not in memory:
             task, _ = chosen_task(head_model, self.task, self.data, self.columns)
-            memory[judged] = tuple(Evaluator.of(head_model, task, self.split, n) for n in (QUICK, None))
+            n_quick = QUICK_WRITTEN if isinstance(task, Translation) else QUICK
+            memory[judged] = tuple(Evaluator.of(head_model, task, self.split, n) for n in (n_quick, None))
         found: tuple[Evaluator, Evaluator] = memory[judged]
         return found
 

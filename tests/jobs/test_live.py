@@ -7,7 +7,7 @@ import pytest
 from jobs.client import run_here
 from jobs.kind import Bench
 from jobs.kinds.export import ExportRun
-from jobs.kinds.live import QUICK, LiveQuestion
+from jobs.kinds.live import QUICK, QUICK_WRITTEN, LiveQuestion
 from jobs.kinds.sweep import SweepRun
 from jobs.measured import Measured
 from jobs.model_shelf import ModelShelf
@@ -104,3 +104,9 @@ def test_an_export_of_everything_is_refused(tmp_path: Path) -> None:
     run = run_here(Store(tmp_path), ExportRun("looker", ""))
     assert run.state == FAILED
     assert "nothing to remove" in run.message
+
+
+def test_what_is_written_word_by_word_is_estimated_from_fewer_examples(tmp_path: Path, shelf: ModelShelf) -> None:
+    steps = LiveQuestion("translator", "cross.0.1").steps(bench(tmp_path, shelf))
+    first = next(step.point for step in steps if step.point is not None)
+    assert (first["n"], first["metric"]) == (QUICK_WRITTEN, "BLEU")
