@@ -103,21 +103,20 @@ def main() -> None:
     if arguments.role == "bench":
         with suppress(OSError):
             os.nice(19)  # a person who waits goes first
-    _settle_torch(arguments.role)
+    _settle_torch()
     Worker(Store(arguments.folder), arguments.role).work()
     if is_outdated():
         os.execv(sys.executable, [sys.executable, "-m", "jobs.worker", arguments.role, str(arguments.folder)])
 
 
-def _settle_torch(role: str) -> None:
-    """Imports what every run needs. A bench leaves a core to the interface; for the desk somebody waits."""
+def _settle_torch() -> None:
+    """Imports what every run needs, and leaves a core to the interface."""
     import torch
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
-    n_cores = os.cpu_count() or 2
-    torch.set_num_threads(n_cores if role == "desk" else max(1, n_cores - 1))
+    torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,6 @@ def _start(store: Store, place: str) -> Identity:
         process = subprocess.Popen(
             [sys.executable, "-m", "jobs.worker", role, str(store.folder)],
             cwd=ROOT,
-            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},  # threads that spin would fight with whatever else runs
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -21,7 +21,7 @@ QUICK, QUICK_WRITTEN = 24, 12
 @register
 @dataclass(frozen=True)
 class LiveQuestion(Kind):
-    """The headline metric of a mask, as a point; on the way a quick estimate, and the whole split but for the loss."""
+    """The headline metric of a mask, as a point but for its loss; on the way a quick estimate."""
 
     mask: str = ""
     task: str = ""
@@ -49,18 +49,19 @@ class LiveQuestion(Kind):
 
         quick, whole = self._evaluators(bench)
         mask = HeadMask.of(whole.head_model.grid, self.mask)
-        known = Measured(bench.folder.parent, fingerprint(self.model), whole.mark, "point")
+        of_sweeps, own = (
+            Measured(bench.folder.parent, fingerprint(self.model), whole.mark, what) for what in ("point", "verdict")
+        )
         higher = {"higher_is_better": whole.task.higher_is_better}
         yield Step(0, 1)
-        if str(mask) in known:
-            return known[str(mask)] | higher
+        for known in (of_sweeps, own):
+            if str(mask) in known:
+                return known[str(mask)] | higher
         if not bench.points and len(quick.batches) < len(whole.batches):
             estimate = yield from _counted(quick.verdict_steps(mask))
             yield Step(0, 1, estimate)
-        verdict = yield from _counted(whole.verdict_steps(mask))
-        yield Step(0, 1, verdict)
-        known[str(mask)] = result = yield from _counted(whole.point_steps(mask))
-        return result | higher
+        own[str(mask)] = verdict = yield from _counted(whole.verdict_steps(mask))
+        return verdict | higher
 
     def _evaluators(self, bench: Bench) -> tuple[Evaluator, Evaluator]:
         """One for the first examples and one for all, as long as the model stays in memory."""

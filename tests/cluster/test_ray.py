@@ -12,6 +12,7 @@ from jobs.client import run_here
 from jobs.cluster import Places
 from jobs.kind import Kind
 from jobs.kinds.ablations import AblationsRun
+from jobs.kinds.equal_k import EqualKRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.kinds.learn import LearnRun
 from jobs.kinds.sweep import SweepRun
@@ -22,6 +23,10 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
 
 SWEEP = SweepRun("looker", step=0.25, n=20, n_scoring=4)
 N_MASKS = 1 + 3 + 5 * 3 + 1
+CONTEST = EqualKRun(
+    "looker", keeps=[9], ways=["dsp", "gradient", "random"], seeds=[0], n_steps=2, finetune=1,
+    training={"n_judged": 8, "batch": 4}, n=16,
+)  # fmt: skip
 
 
 class Watched(Places):
@@ -74,8 +79,9 @@ def ended(kind: Kind, folder: Path) -> tuple[Run, Any]:
     [
         (AblationsRun("looker", step=0.5, n=6, n_scoring=4), 3 * 36 + 1 + 6 + 1),
         (ImportanceRun("looker", split="test", n=400), 2),
+        (CONTEST, 3),
     ],
-    ids=["ablations", "importance"],
+    ids=["ablations", "importance", "contest"],
 )
 def test_a_run_on_a_cluster_is_that_of_one_machine(
     kind: Kind, n_parts: int, on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
