@@ -33,6 +33,7 @@ from ui.fiak_view import (
 )
 from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.pace import paced
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import begin_page, one_sentence, show_chart, theme
@@ -240,7 +241,7 @@ def show_page(choice: Choice) -> None:
                 st.html('<h2 class="hl-card-title">No priors yet: start a run and watch which scores go</h2>')
             return
         show_run_button(shown, "fiak")
-        st.fragment(told(show_run), run_every=None if shown.ended else 1.0)(choice, shown.id, not shown.ended)
+        st.fragment(told(show_run), run_every=None if shown.ended else paced(1.0))(choice, shown.id, not shown.ended)
         if shown.state == DONE:
             show_links(choice, shown)
             with st.container(border=True), one_sentence():

@@ -32,6 +32,7 @@ from ui.learn_view import (
 from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
+from ui.pace import paced
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import begin_page, one_sentence, show_chart, theme
@@ -347,5 +348,7 @@ with one_sentence():
                 show_run_button(shown, "learning")
                 alive = shown.state in WAITING
                 moving = alive or st.session_state.get("playing")
-                st.fragment(told(show_run), run_every=0.8 if moving else None)(choice, shown.id, heads, gone, alive)
+                st.fragment(told(show_run), run_every=paced(0.8) if moving else None)(
+                    choice, shown.id, heads, gone, alive
+                )
         show_comparison(choice, len(heads) - len(gone))

@@ -24,6 +24,7 @@ from ui.head_grid import GridLook, edit_mask, legend_html
 from ui.lab_masks import Lab
 from ui.live_metric import ask, begun, current, point_of, tiles_html, unpruned
 from ui.mask_link import short_mask
+from ui.pace import look_every, paced
 from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.repair_card import show_repair
@@ -109,7 +110,7 @@ def show_numbers(lab: Lab) -> None:
         st.html(tiles_html(point_of(run), point_of(full), heads))
 
 
-@st.fragment(run_every=0.3)
+@look_every(0.3)
 @told
 def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
     """The numbers as they come; a first one is waited for, since it is what the click was for."""
@@ -134,7 +135,7 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
     runs = sweeps_of(store(), lab.choice)
     if runs:
         shown = shown_sweep(runs)
-        st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else 0.7)(lab, shown.ended)
+        st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else paced(0.7))(lab, shown.ended)
         with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
             show_sweep_button(shown)
             show_sweep_numbers(shown)

@@ -12,6 +12,7 @@ from jobs.owner import set_owner
 from jobs.run import DONE, FAILED, QUESTION, STOPPED, Run, progress_line
 from jobs.visitor_store import VisitorStore
 from ui.access import visitor
+from ui.pace import look_every
 from ui.sentence import by_click, told
 
 PATIENCE = 1.2
@@ -93,7 +94,7 @@ def _show_progress(run: Run) -> None:
             )
 
 
-@st.fragment(run_every=0.5)
+@look_every(0.5)
 @told
 def _progress(run_id: str) -> None:
     run = store().get(run_id)

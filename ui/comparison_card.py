@@ -14,6 +14,7 @@ from jobs.run import RESUMABLE, WAITING, Run, progress_line
 from ui.asking import store
 from ui.choice import Choice
 from ui.comparison_view import REGIMES, comparison_figure, comparison_rows, comparison_title
+from ui.pace import paced
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import show_chart, theme
@@ -32,7 +33,7 @@ def show_comparison(choice: Choice, n_heads: int) -> None:
     with st.container(border=True):
         show_run_button(run, "comparison")
         alive = run.state in WAITING
-        st.fragment(told(_show_entries), run_every=1.5 if alive else None)(run.id, alive)
+        st.fragment(told(_show_entries), run_every=paced(1.5) if alive else None)(run.id, alive)
 
 
 def _show_form(choice: Choice, n_heads: int) -> None:

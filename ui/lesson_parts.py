@@ -25,6 +25,7 @@ from ui.head_grid import GridLook
 from ui.lesson_controls.control import Stage
 from ui.live_metric import ask, begun, chance_text, point_of, unpruned
 from ui.metric_text import NO_CHANGE, change_text, metric_text
+from ui.pace import look_every
 from ui.sentence import by_click, told
 
 Point = Mapping[str, Any]
@@ -54,7 +55,7 @@ def live(choice: Choice, mask: str) -> tuple[dict[str, Any] | None, dict[str, An
     return point_of(run), point_of(full) if full.ended else None
 
 
-@st.fragment(run_every=0.4)
+@look_every(0.4)
 @told
 def _wait_for(choice: Choice, mask: str) -> None:
     if ask(choice, mask).ended and unpruned(choice).ended:
@@ -79,7 +80,7 @@ def _submitted(choice: Choice, mask: str) -> Run:
     return run
 
 
-@st.fragment(run_every=0.5)
+@look_every(0.5)
 @told
 def _wait_for_more(run_ids: list[str], ended: int) -> None:
     now = sum(store().get(run_id).ended for run_id in run_ids)
@@ -104,7 +105,7 @@ def followed(kind: Kind, draw: Callable[[Run], None]) -> Run | None:
     return None
 
 
-@st.fragment(run_every=0.8)
+@look_every(0.8)
 @told
 def _follow(run_id: str, draw: Callable[[Run], None]) -> None:
     state, body = st.empty(), st.container()

@@ -18,6 +18,7 @@ from ui.asking import store
 from ui.charts import BIGGER, enlarged
 from ui.choice import PRESENTER, SIZE, Choice, is_presented
 from ui.glossary import explained
+from ui.pace import look_every, sessions
 from ui.palette import css_variables
 from ui.sentence import REFUSED, one_sentence
 from ui.site_map import MODEL, RUNS, SITE_MAP
@@ -91,9 +92,10 @@ def _resize() -> None:
         st.query_params.pop(SIZE, None)
 
 
-@st.fragment(run_every=1.5)
+@look_every(2.0)
 def _running() -> None:
     """The runs under way, of this and every other tab, and of the command line."""
+    sessions()  # this one is still open
     if REFUSED in st.session_state:  # by a click in a part that runs alone: the whole page says it
         st.rerun()
     with one_sentence():
