@@ -175,6 +175,15 @@ class Store:
             ).fetchall()
         return [self._run(row) for row in rows]
 
+    def glance(self, n: int = 500) -> list[tuple[str, str, str, int, int]]:
+        """Id, title, state, done and total of what `runs` gives, for who looks often: results are long to read."""
+        with self._connected() as connection:
+            return connection.execute(
+                "SELECT id, title, state, done, total FROM runs WHERE kept AND owner = ifnull(?, owner) "
+                "ORDER BY created DESC, id LIMIT ?",
+                (self.owner, n),
+            ).fetchall()
+
     def points(self, run_id: str, after: int = 0) -> list[dict[str, Any]]:
         """The points of a run in order, without the first `after`."""
         run_id = self._known(run_id)

@@ -15,8 +15,9 @@ from ui.asking import known, store
 from ui.compared_runs import Compared, compared, front_title, has_curve, timed, timing_of
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
+from ui.pace import look_every, paced
 from ui.report import Reported, report_html, tables_zip
-from ui.run_facts import headline, record_facts
+from ui.run_facts import Glance, glance, headline, record_facts
 from ui.sentence import by_click, told
 from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.sweep_card import split_points
@@ -122,12 +123,15 @@ def _is_done(run_id: str) -> bool:
         return False
 
 
-@st.cache_data(show_spinner=False, max_entries=8)
-def files_of(marks: tuple[tuple[str, ...], ...], _runs: list[Run], _methods: dict[str, Any]) -> tuple[str, bytes]:
-    """The report and the tables of runs; `marks` tell whether anything about them has changed."""
+@st.cache_resource(show_spinner=False, max_entries=8)
+def files_of(marks: tuple[tuple[str, ...], ...], _runs: list[Run], _methods: dict[str, Any]) -> tuple[bytes, bytes]:
+    """The report and the tables of runs; `marks` tell whether anything about them has changed.
+
+    A resource: a report has megabytes, and of a value each turn of each page would get a copy.
+    """
     del marks
     reported = [Reported.of(store(), run) for run in _runs]
-    return report_html(reported, compared(store(), _runs), _methods), tables_zip(reported)
+    return report_html(reported, compared(store(), _runs), _methods).encode(), tables_zip(reported)
 
 
 def marks_of(runs: list[Run]) -> tuple[tuple[str, ...], ...]:
@@ -173,13 +177,12 @@ def show_downloads(runs: list[Run]) -> None:
     )
 
 
-def chosen_runs(runs: list[Run]) -> list[Run]:
-    """The runs that the link names, or the newest."""
+def chosen_of(known: list[str]) -> list[str]:
+    """The ids that the link names, or the newest."""
     named = st.query_params.get("run", "").split(" ")
-    return [run for run in runs if run.id in named] or runs[:1]
+    return [one for one in known if one in named] or known[:1]
 
 
-@st.fragment(run_every=1.0)
 @told
 def show_runs() -> None:
     """The table, beside it the run that was ticked last or that the link names, and the ticked ones compared."""
@@ -216,7 +219,8 @@ def show_runs() -> None:
     if picked and picked != st.query_params.get("run"):
         st.query_params["run"] = picked
         st.rerun()
-    chosen = chosen_runs(runs)
+    named = chosen_of([run.id for run in runs])
+    chosen = [run for run in runs if run.id in named]
     if marks_of(chosen) != st.session_state.get("reported"):  # one has ended or got a name: so have the files
         st.rerun()
     together = compared(store(), chosen)
@@ -229,13 +233,33 @@ def show_runs() -> None:
         show_actions(chosen[-1])
 
 
+@look_every(1.5)
+@told
+def wait_for_change(seen: Glance) -> None:
+    """Draws the page anew once there is something else to see."""
+    if glance(store()) != seen:
+        st.rerun()
+
+
+def show_page() -> None:
+    """Files of the chosen runs, and the table with what belongs to it.
+
+    A function: whatever a page itself gives a name stays with the session, and runs have long results.
+    """
+    seen = glance(store())
+    chosen = [store().get(one) for one in chosen_of([str(one) for one, *_ in seen])]
+    if chosen:  # outside of what runs every second, or a click may come between
+        with one_sentence():
+            show_downloads(chosen)
+    moving = any(run.state in WAITING for run in chosen)  # only then a curve grows on the page
+    st.fragment(show_runs, run_every=paced(1.0) if moving else None)()
+    if not moving:
+        wait_for_change(seen)
+
+
 choice = begin_page("Runs", "What was computed on this machine, in any tab or shell. Tick runs to compare them.")
 with one_sentence():
-    listed = store().runs()
-    if listed:  # outside of what runs every second, or a click may come between
-        show_downloads(chosen_runs(listed))
-with one_sentence():
-    show_runs()
+    show_page()
 if not store().shared:
     with st.popover("Delete old runs"), one_sentence():
         days = st.number_input("Older than so many days", 0, 3650, 30, key="days")

@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jobs.run import Run
+from jobs.store import Store
 from ui.metric_text import metric_text, point_text
+
+Glance = tuple[tuple[object, ...], ...]
 
 
 def headline(run: Run) -> str:
@@ -91,3 +94,8 @@ def record_facts(run: Run) -> dict[str, str]:
     if run.record:
         facts |= {"Seed": str(run.record["seed"]), "Device": run.record["device"]}
     return facts | {name: text for name, text in versions.items() if name in ("torch", "transformers")}
+
+
+def glance(store: Store) -> Glance:
+    """What of all runs a table shows that can change; how far they are in twentieths."""
+    return tuple((*named, int(20 * done / total) if total else 0) for *named, done, total in store.glance())

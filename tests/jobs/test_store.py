@@ -178,3 +178,18 @@ def test_pruning_deletes_what_ended_long_ago(store: Store) -> None:
 def test_two_processes_may_open_the_same_store(store: Store) -> None:
     run = ask(store, Counting("a"))
     assert Store(store.folder).get(run.id) == run
+
+
+def test_a_glance_tells_of_the_same_runs_in_the_same_order(store: Store) -> None:
+    for model in "abc":
+        ask(store, Counting(model))
+    store.submit(Counting("d").as_run(store.folder), kept=False)
+    store.advance(store.runs()[0].id, 2, 5)
+    told = [(run.id, run.title, run.state, run.done, run.total) for run in store.runs()]
+    assert store.glance() == told
+    assert len(told) == 3
+
+
+def test_a_glance_shows_an_owner_their_own_runs_alone(tmp_path: Path) -> None:
+    ask(Store(tmp_path, "ada"), Counting("a"))
+    assert (len(Store(tmp_path, "ada").glance()), Store(tmp_path, "bob").glance()) == (1, [])

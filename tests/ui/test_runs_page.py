@@ -1,0 +1,103 @@
+"""What the Runs page does by itself: nothing while there is nothing new."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.testing.v1 import AppTest
+
+from jobs.client import run_here, submit
+from jobs.run import Run
+from jobs.store import Store
+from tests.jobs.counting import Counting
+from ui import asking, pace
+from ui.run_facts import glance
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("HEADLIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr("jobs.client.tend", lambda _: None)
+    monkeypatch.setattr("ui.shell.tend", lambda _: None)
+    asking.store_of.clear()
+    pace._presence.clear()
+    yield tmp_path
+    asking.store_of.clear()
+    pace._presence.clear()
+
+
+@pytest.fixture
+def intervals(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """After how many seconds each part of the page runs again."""
+    noted: list[float] = []
+    enqueue = ScriptRunContext.enqueue
+
+    def note(self: ScriptRunContext, message: ForwardMsg) -> None:
+        if message.HasField("auto_rerun"):
+            noted.append(message.auto_rerun.interval)
+        enqueue(self, message)
+
+    monkeypatch.setattr(ScriptRunContext, "enqueue", note)
+    return noted
+
+
+def opened() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page("pages/runs.py")
+
+
+def test_the_table_is_drawn_again_by_itself_only_while_the_run_beside_it_is_under_way(intervals: list[float]) -> None:
+    run_here(Store(), Counting("looker"))
+    app = opened()
+    intervals.clear()
+    assert not app.run().exception
+    assert sorted(intervals) == [1.5, 2.0]  # whether anything is new, and the side bar
+    waiting = submit(Store(), Counting("reader"))
+    app.query_params["run"] = waiting.id
+    intervals.clear()
+    assert not app.run().exception
+    assert sorted(intervals) == [1.0, 2.0]
+
+
+def test_what_the_table_shows_is_other_once_a_run_has_come_or_ended_or_got_another_name() -> None:
+    store = Store()
+    seen = [glance(store)]
+    run = submit(store, Counting("looker"))
+    seen.append(glance(store))
+    store.rename(run.id, "Mine")
+    seen.append(glance(store))
+    store.cancel(run.id)
+    seen.append(glance(store))
+    assert len(set(seen)) == len(seen)
+    assert glance(store) == seen[-1]
+
+
+def test_a_report_is_the_same_bytes_and_no_copy_of_them_each_time_the_page_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_here(Store(), Counting("looker"))
+    given: list[object] = []
+    monkeypatch.setattr(DeltaGenerator, "download_button", lambda *_, data, **__: given.append(data))
+    app = opened()
+    given.clear()
+    for _ in range(2):
+        assert not app.run().exception
+    report, tables, again, tables_again = given
+    assert isinstance(report, bytes) and len(report) > 2**20
+    assert report is again
+    assert tables is tables_again
+
+
+def test_a_session_keeps_no_runs_once_the_page_is_drawn() -> None:
+    run_here(Store(), Counting("looker"))
+    named = runpy.run_path(str(ROOT / "pages" / "runs.py"))  # what a session keeps, by way of its parts
+    values = [one for value in named.values() for one in (value if isinstance(value, list) else [value])]
+    assert "show_page" in named
+    assert [one for one in values if isinstance(one, Run)] == []
