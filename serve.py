@@ -3,6 +3,8 @@
 from streamlit.starlette import App
 
 from ui.guard import middleware
+from ui.memory import give_memory_back
 from ui.sign_in import ROUTES
 
+give_memory_back()
 app = App("app.py", middleware=middleware(), routes=ROUTES)
