@@ -1,34 +1,29 @@
 """Many browser sessions on one server beside a running sweep: errors, cross-talk, and memory before and afterwards.
 
 Run as `python -m benchmarks.load`; it takes about a quarter of an hour and exits with 1 on an error, on a session that
-sees anything of another's, or where memory grew by more than is allowed. A fresh server with a store of its own is
-driven by 25 profiles of one Chromium, which come one after the other and stay for five minutes. Each has a model and a
-mask of its own: it switches heads in the Prune Lab and reads the numbers, opens the same link anew, picks a head on the
-Importance page and reads its card, and reads the curve of its model on the Runs page, with the pauses of a person.
-Memory is resident memory: before, once all models and pages were seen by one session and a sweep runs; afterwards, once
-every session is closed and the server has forgotten it.
+sees anything of another's or never got round, or where memory grew by more than is allowed. A fresh server with a store
+of its own is driven by 25 profiles of one Chromium, which come one after the other and then all stay for five minutes;
+benchmarks/load_session.py tells what each does. Memory is resident memory: before, once all models and pages were seen
+by one session alone and a sweep runs; afterwards, once every session is closed and the server has forgotten it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import random
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import median
 
 import psutil
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
-from playwright.async_api import Error as BrowserError
+from playwright.async_api import Browser, async_playwright
 
+from benchmarks.load_session import FIRST, MANY, MODELS, Pace, Session
 from jobs.client import submit, wait
 from jobs.kinds.sweep import SweepRun
 from jobs.run import DONE, Run
@@ -37,242 +32,50 @@ from jobs.workers import ensure_workers, running_workers
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 from tools.browser import chromium
 
-MODELS = ("looker", "reader", "translator", "writer", "all-attention-writer")
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds until something counts as not there, and between two actions of a session, at least and at most."""
-
-    patience: float
-    thinking: tuple[float, float]
-
-
-FIRST = Pace(300, (0.1, 0.5))
-"""Of a first visit, which has scores computed that every later one finds."""
-
-MANY = Pace(90, (1.0, 5.0))
-SECONDS_FOR_NUMBERS = 20
-"""After which a session goes on although the numbers of its mask are still being measured, which the page says."""
-
 MOST_GROWTH_MB = {"server": 100.0, "worker": 200.0}
 SECONDS_OF_A_CURVE = 300
 SECONDS_TO_FORGET = 150  # Streamlit keeps a closed session for two minutes, for a tab that comes back
 SECONDS_TO_LEAVE = 5
-SECONDS_BETWEEN_ARRIVALS = 3.0
-SECONDS_BETWEEN_GLANCES = 0.25
+SECONDS_BETWEEN_ARRIVALS = 10.0
 SECONDS_BETWEEN_LOOKS = 2.0
 MB = 2**20
-
-CELLS = '.hl-editing [role="gridcell"]'
-GRID = ".st-key-grid [role=gridcell]"
-OFF = ".hl-editing .hl-off"
-NAMES = '(cells) => cells.map((cell) => cell.getAttribute("aria-label").split(",")[0])'
-CURVE = (".st-key-compare-chart", ".st-key-picked-run")
-NUMBERS = ".hl-numbers > div"
-WAITED = (
-    "Prune Lab opened",
-    "head switched",
-    "mask counted by the server",
-    "numbers of the mask read",
-    "link opened anew",
-    "Importance opened",
-    "card of a head read",
-    "curve read",
-)
-PROBES = ("/_stcore/health", "/_stcore/host-config")
-"""What Streamlit's own script asks for below a deep link first: that it is not there tells it where the server is."""
-
-BOXES = '[data-testid="stException"], [data-testid="stAlertContentError"]'
-
-
-@dataclass
-class Session:
-    """One profile of the browser, with a model and a mask of its own, and what it met."""
-
-    number: int
-    address: str
-    curve: str
-    pace: Pace
-    pictures: Path | None = None
-    mask: set[str] = field(default_factory=set)
-    head: str = ""
-    waited: dict[str, list[float]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    mixed: list[str] = field(default_factory=list)
-
-    @property
-    def model(self) -> str:
-        """The model that this session looks at."""
-        return MODELS[self.number % len(MODELS)]
-
-    async def come(self, browser: Browser, until: float) -> None:
-        """Begins to work when it is its turn: people come one after the other."""
-        await asyncio.sleep(self.number * SECONDS_BETWEEN_ARRIVALS)
-        await self.work(browser, until)
-
-    async def work(self, browser: Browser, until: float) -> None:
-        """Clicks and reads until the time is over, once at least; a part without an answer is an error."""
-        draw = random.Random(self.number)
-        context = await browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        page = await context.new_page()
-        page.set_default_timeout(1000 * self.pace.patience)
-        page.on("pageerror", lambda error: self.errors.append(f"script: {error}"))
-        page.on("console", self._hear)
-        try:
-            while True:
-                for part in (self.edit, self.score, self.read_runs):
-                    await self._think(draw)
-                    await self._try(part, page, draw)
-                if time.monotonic() > until:
-                    return
-        finally:
-            await context.close()
-
-    async def edit(self, page: Page, draw: random.Random) -> None:
-        """Switches heads in the Prune Lab, reads the numbers, and opens the link that this made."""
-        with self._timing("Prune Lab opened"):
-            await page.goto(f"{self.address}/prune_lab?model={self.model}")
-            await page.locator(CELLS).first.wait_for()
-        self.mask = set()
-        n = await page.locator(CELLS).count()
-        for _ in range(4):
-            await self._think(draw)
-            cell = page.locator(CELLS).nth(draw.randrange(n))
-            name = (await cell.get_attribute("aria-label") or "").split(",")[0]
-            with self._timing("head switched"):
-                await cell.click()
-                self.mask ^= {name}
-                await self._expect_mask(page)
-        with self._timing("mask counted by the server"):
-            await self._settled(lambda: self._counts(page, n), "the server has not counted the heads that are left")
-        await self._read_numbers(page)
-        await self._think(draw)
-        with self._timing("link opened anew"):
-            await page.reload()
-            await page.locator(CELLS).first.wait_for()
-            await self._expect_mask(page)
-        await self._expect_model(page)
-
-    async def score(self, page: Page, draw: random.Random) -> None:
-        """Picks a head on the Importance page and reads its card."""
-        with self._timing("Importance opened"):
-            await page.goto(f"{self.address}/importance?model={self.model}&n=32")
-            await page.locator(GRID).first.wait_for()
-        await self._think(draw)
-        cell = page.locator(GRID).nth(draw.randrange(await page.locator(GRID).count()))
-        self.head = (await cell.get_attribute("aria-label") or "").split(",")[0]
-        with self._timing("card of a head read"):
-            await cell.click()
-            await self._settled(lambda: self._card_is_of_head(page), f"no card of {self.head}")
-        await self._expect_model(page)
-
-    async def read_runs(self, page: Page, draw: random.Random) -> None:
-        """Reads the table of runs, and the curve of the model on a chart."""
-        del draw
-        named = f"Sweep of {self.model}:"
-        with self._timing("curve read"):
-            await page.goto(f"{self.address}/runs?model={self.model}&run={self.curve}")
-            for place in CURVE:
-                await page.locator(place, has_text="Sweep of").first.wait_for()
-        for place in CURVE:
-            shown = await page.locator(place).first.text_content() or ""
-            if named not in shown:
-                self.mixed.append(f"session {self.number}: {place} shows {shown[:80]!r} instead of {named!r}")
-        await self._expect_model(page)
-
-    async def _think(self, draw: random.Random) -> None:
-        await asyncio.sleep(draw.uniform(*self.pace.thinking))
-
-    @contextmanager
-    def _timing(self, what: str) -> Iterator[None]:
-        """Notes how long it took, if it came."""
-        started = time.monotonic()
-        yield
-        self.waited.setdefault(what, []).append(time.monotonic() - started)
-
-    async def _try(self, part: Callable[..., object], page: Page, draw: random.Random) -> None:
-        met = len(self.errors)
-        try:
-            await part(page, draw)  # type: ignore[misc]
-            boxes = await page.locator(BOXES).all_inner_texts()
-            self.errors += [f"session {self.number}, {part.__name__}: {box[:200]}" for box in boxes]
-        except (BrowserError, TimeoutError) as error:
-            self.errors.append(f"session {self.number}, {part.__name__}: {str(error).splitlines()[0]}")
-        if self.pictures and len(self.errors) > met:
-            with suppress(BrowserError):
-                await page.screenshot(path=self.pictures / f"{self.number}-{part.__name__}-{len(self.errors)}.png")
-
-    async def _expect_mask(self, page: Page) -> None:
-        """Waits until the heads that are off are those that this session switched off."""
-        expected, shown = sorted(self.mask), None
-        until = time.monotonic() + self.pace.patience
-        while shown != expected and time.monotonic() < until:
-            shown = sorted(await page.locator(OFF).evaluate_all(NAMES))
-            await asyncio.sleep(SECONDS_BETWEEN_GLANCES)
-        if shown != expected:
-            self.mixed.append(f"session {self.number}: mask {shown} instead of {expected}")
-
-    async def _counts(self, page: Page, n: int) -> bool:
-        """Whether the page shows how many heads this mask keeps, which the server tells."""
-        return any(f"{n - len(self.mask)} / {n}" in text for text in await page.locator(NUMBERS).all_inner_texts())
-
-    async def _read_numbers(self, page: Page) -> None:
-        """Looks at the metric until it is that of the whole split, but goes on after a while."""
-        started = time.monotonic()
-        while time.monotonic() - started < SECONDS_FOR_NUMBERS:
-            _, metric, *_ = [*await page.locator(NUMBERS).all_inner_texts(), "", "…"]
-            if "…" not in metric and "≈" not in metric:
-                self.waited.setdefault("numbers of the mask read", []).append(time.monotonic() - started)
-                return
-            await asyncio.sleep(SECONDS_BETWEEN_GLANCES)
-
-    async def _card_is_of_head(self, page: Page) -> bool:
-        shown = " ".join(await page.locator(".st-key-head-card").all_inner_texts())
-        return self.head.replace(".", " ", 1).lower() in shown.lower()
-
-    async def _expect_model(self, page: Page) -> None:
-        shown = (await page.locator(".hl-current").first.inner_text()).strip()
-        if shown != self.model:
-            self.mixed.append(f"session {self.number}: model {shown!r} instead of {self.model!r}")
-
-    async def _settled(self, look: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-        """Waits until it is so; the page's own rules forbid that the browser is told to wait for an expression."""
-        until = time.monotonic() + self.pace.patience
-        while not await look():
-            if time.monotonic() > until:
-                raise TimeoutError(f"{otherwise} after {self.pace.patience:.0f} seconds")
-            await asyncio.sleep(SECONDS_BETWEEN_GLANCES)
-
-    def _hear(self, said: ConsoleMessage) -> None:
-        if said.type == "error" and not said.location["url"].endswith(PROBES):
-            self.errors.append(f"console: {said.text[:200]}")
+BROWSERS = "browsers"
 
 
 @dataclass
 class Watched:
-    """The memory of the server and its workers, in MB, by process."""
+    """The server and its workers by process: the most memory they had, and the processor time they took."""
 
     server: AppServer
     peak: dict[str, float] = field(default_factory=dict)
+    worked: Counter[str] = field(default_factory=Counter)
+    _clocks: dict[int, float] = field(default_factory=dict)
 
-    def now(self) -> dict[str, float]:
-        """Resident memory by the name of the process; those that have ended are left out."""
+    def processes(self) -> dict[str, psutil.Process]:
+        """Those that run now, by name."""
         assert self.server.process is not None
         workers = running_workers(Store(self.server.home))
         pids = {"server": self.server.process.pid} | {f"worker {place}": one.pid for place, one in workers.items()}
-        found = {}
-        for name, pid in pids.items():
-            try:
-                found[name] = psutil.Process(pid).memory_info().rss / MB
-            except psutil.NoSuchProcess:
-                continue
-        return found
+        return {name: psutil.Process(pid) for name, pid in pids.items() if psutil.pid_exists(pid)}
+
+    def now(self) -> dict[str, float]:
+        """Resident memory in MB."""
+        return {name: one.memory_info().rss / MB for name, one in self.processes().items()}
 
     def look(self) -> None:
-        """Keeps the most that was seen."""
+        """Keeps the most memory that was seen, and adds up the time that was worked since the last look."""
+        own = self.processes()
         for name, size in self.now().items():
             self.peak[name] = max(size, self.peak.get(name, 0.0))
+        known = {one.pid: name for name, one in own.items()}
+        for one in [*own.values(), *psutil.Process().children(recursive=True)]:
+            name = known.get(one.pid, BROWSERS)
+            try:
+                spent = sum(one.cpu_times()[:2])
+            except psutil.NoSuchProcess:
+                continue
+            self.worked[name] += spent - self._clocks.get(one.pid, spent)  # the first look only sets the clock
+            self._clocks[one.pid] = spent
 
 
 def curves(store: Store) -> dict[str, str]:
@@ -311,12 +114,13 @@ class Sweeps:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it."""
+    """What came of it; `worked` is processor time."""
 
     sessions: list[Session]
     memory: dict[str, dict[str, float]]
-    sweeps: str
-    seconds: float
+    sweeps: str = ""
+    seconds: float = 0.0
+    worked: dict[str, float] = field(default_factory=dict)
 
     @property
     def faults(self) -> list[str]:
@@ -329,49 +133,81 @@ class Measured:
             if name in after and after[name] - before[name] > most
         ]
         met = [fault for session in self.sessions for fault in (*session.errors, *session.mixed)]
-        idle = [f"session {one.number} did nothing" for one in self.sessions if not one.waited]
+        idle = [f"session {one.number} finished no whole round" for one in self.sessions if not one.rounds]
         return [*met, *idle, *grown]
 
 
-async def measure(server: AppServer, n: int, seconds: float, pause: float, pictures: Path | None) -> Measured:
-    """Drives so many sessions for so many seconds, and waits so many before memory is read for the last time."""
-    watched, sweeps = Watched(server), Sweeps(Store(server.home))
-    ensure_workers(sweeps.store, ["desk"])  # as `make run` does
-    curve_of = curves(sweeps.store)
-    sweeps.go_on()
-    tell("there is a curve of every model, and a sweep runs")
+@dataclass(frozen=True)
+class Plan:
+    """How many sessions, for how many seconds once all are there, and how many seconds before the last look."""
+
+    n: int
+    seconds: float
+    pause: float
+    pictures: Path | None = None
+
+
+async def measure(server: AppServer, plan: Plan) -> Measured:
+    """Drives the sessions, and gives what they met."""
+    watched, store = Watched(server), Store(server.home)
+    sweeps = Sweeps(store)
+    ensure_workers(store, ["desk"])  # as `make run` does
+    curve_of: dict[str, str] = {}
 
     def session(number: int, pace: Pace) -> Session:
-        return Session(number, server.address, curve_of[MODELS[number % len(MODELS)]], pace, pictures)
+        model = MODELS[number % len(MODELS)]
+        return Session(number, server.address, pace, store, curve_of.get(model, ""), plan.pictures)
 
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
-        for number in range(min(n, len(MODELS))):  # one by one: what is loaded once is no growth
-            first = session(number, FIRST)
-            await first.work(browser, 0.0)
-            if first.errors or first.mixed:
-                raise RuntimeError(f"a session alone met {[*first.errors, *first.mixed]}")
-            tell(f"a session of the {first.model} has seen every page")
+        firsts = range(min(plan.n, len(MODELS)))
+        await go_alone(browser, [session(number, FIRST) for number in firsts])
+        curve_of |= curves(store)  # now, so that they stand at the top of the table
+        sweeps.go_on()
+        tell("there is a curve of every model, and a sweep runs")
+        await go_alone(browser, [session(number, FIRST) for number in firsts])
         before = watched.now()
-        tell(f"now {n} sessions for {seconds:.0f} seconds")
-        sessions = [session(number, MANY) for number in range(n)]
-        started = time.monotonic()
-        until = started + n * SECONDS_BETWEEN_ARRIVALS + seconds
-        tasks = [asyncio.create_task(one.come(browser, until)) for one in sessions]
+        tell(f"now {plan.n} sessions, for {plan.seconds:.0f} seconds once all are there")
+        sessions = [session(number, MANY) for number in range(plan.n)]
+        started, told = time.monotonic(), 0
+        arrived = started + (plan.n - 1) * SECONDS_BETWEEN_ARRIVALS
+        tasks = [
+            asyncio.create_task(one.come(browser, one.number * SECONDS_BETWEEN_ARRIVALS, arrived + plan.seconds))
+            for one in sessions
+        ]
         while not all(task.done() for task in tasks):
             sweeps.go_on()
             watched.look()
+            told = tell_errors(sessions, told)
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
         for task in tasks:
             task.result()
         took = time.monotonic() - started
         sweeps.stop()
-        tell(f"all sessions are closed; memory is looked at again in {pause:.0f} seconds")
-        await asyncio.sleep(pause)
+        tell(f"all sessions are closed; memory is looked at again in {plan.pause:.0f} seconds")
+        await asyncio.sleep(plan.pause)
         await visit(browser, server.address)
         await browser.close()
     memory = {"before": before, "most": watched.peak, "after": watched.now()}
-    return Measured(sessions, memory, sweeps.told(), took)
+    return Measured(sessions, memory, sweeps.told(), took, dict(watched.worked))
+
+
+def tell_errors(sessions: list[Session], told: int) -> int:
+    """Says the newest of what went wrong where there is more of it than was told; gives how much there is."""
+    met = [fault for one in sessions for fault in (*one.errors, *one.mixed)]
+    if len(met) > told:
+        newest = max(sessions, key=lambda one: len(one.errors) + len(one.mixed))
+        tell(f"{len(met)} errors; session {newest.number}: {[*newest.errors, *newest.mixed][-1]}")
+    return len(met)
+
+
+async def go_alone(browser: Browser, firsts: list[Session]) -> None:
+    """A round of each of these, one by one: what is loaded and computed once is no growth."""
+    for first in firsts:
+        await first.work(browser, 0.0)
+        if first.errors or first.mixed:
+            raise RuntimeError(f"a session alone met {[*first.errors, *first.mixed]}")
+        tell(f"a session of the {first.model} has seen every page")
 
 
 async def visit(browser: Browser, address: str) -> None:
@@ -385,13 +221,20 @@ async def visit(browser: Browser, address: str) -> None:
 
 def table(found: Measured) -> str:
     """The figures as Markdown."""
-    waited = {what: [took for one in found.sessions for took in one.waited.get(what, ())] for what in WAITED}
+    waited: dict[str, list[float]] = {}
+    for one in found.sessions:
+        for what, took in one.waited.items():
+            waited.setdefault(what, []).extend(took)
+    rounds = [one.rounds for one in found.sessions]
+    cores = sorted(found.worked.items(), key=lambda pair: -pair[1])
     rows = [
         ("sessions", f"{len(found.sessions)} for {found.seconds:.0f} s"),
+        ("rounds of a session: least, median, most", f"{min(rounds)}, {median(rounds):.0f}, {max(rounds)}"),
         *((f"{what}: times, median, slowest", spread(took)) for what, took in waited.items()),
         ("errors: scripts, console, boxes, no answer", str(sum(len(one.errors) for one in found.sessions))),
-        ("masks or models of another session", str(sum(len(one.mixed) for one in found.sessions))),
+        ("masks, models or curves of another session", str(sum(len(one.mixed) for one in found.sessions))),
         ("sweeps beside it", found.sweeps),
+        ("cores in use, on average", ", ".join(f"{name} {took / found.seconds:.2f}" for name, took in cores)),
     ]
     sizes = found.memory
     for name in sizes["before"]:
@@ -420,8 +263,9 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=SECONDS_TO_FORGET, help="seconds before the last look at memory")
     parser.add_argument("--pictures", type=Path, help="a folder for pictures of pages on which something was missing")
     given = parser.parse_args()
+    plan = Plan(given.sessions, 60 * given.minutes, given.pause, given.pictures)
     with tempfile.TemporaryDirectory() as folder, running_server(Path(folder) / "home") as server:
-        found = asyncio.run(measure(server, given.sessions, 60 * given.minutes, given.pause, given.pictures))
+        found = asyncio.run(measure(server, plan))
     print(table(found))
     load = ", ".join(f"{one:.1f}" for one in psutil.getloadavg())
     print(f"\n{psutil.cpu_count()} cores, load {load}; allowed growth in MB: {MOST_GROWTH_MB}")
