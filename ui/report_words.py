@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.kind import Kind, kind_of
 from jobs.run import Run
+from ui.run_facts import setting_name
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
@@ -50,7 +51,7 @@ def how_it_was_done(run: Run, methods: Mapping[str, Mapping[str, Any]]) -> list[
 def circumstances(run: Run) -> dict[str, str]:
     """What must be known to repeat the run: what was asked, of which model, with which seed and versions."""
     spec = {name: value for name, value in run.spec.items() if value not in ("", None, {}, [])}
-    facts = {name.replace("_", " ").capitalize(): _spelt(value) for name, value in spec.items()}
+    facts = {setting_name(name): _spelt(value) for name, value in spec.items()}
     facts |= {"Run": run.id, "Model fingerprint": run.fingerprint}
     result = run.result or {}
     told = {"Task": "task", "Split": "split", "Examples": "n", "Metric": "metric"}

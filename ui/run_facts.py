@@ -9,6 +9,8 @@ from jobs.run import Run
 from jobs.store import Store
 from ui.metric_text import metric_text, point_text
 
+IN_WORDS = {"n": "Examples", "n_scoring": "Examples for scores", "n_steps": "Steps"}
+
 Glance = tuple[tuple[object, ...], ...]
 
 
@@ -85,11 +87,16 @@ def spared(points: Sequence[dict[str, Any]]) -> int:
     return max((point["removed"] for point in points if worse is None or point["removed"] < worse), default=0)
 
 
+def setting_name(name: str) -> str:
+    """The name of a setting in words."""
+    return IN_WORDS.get(name, name.replace("_", " ").capitalize())
+
+
 def record_facts(run: Run) -> dict[str, str]:
     """What must be known to repeat the run."""
     versions = run.record.get("versions", {})
     spec = {name: value for name, value in run.spec.items() if value not in ("", None, {}, [])}
-    facts = {name.capitalize(): str(value) for name, value in spec.items()}
+    facts = {setting_name(name): str(value) for name, value in spec.items()}
     facts |= {"Run": run.id, "Model fingerprint": run.fingerprint}
     if run.record:
         facts |= {"Seed": str(run.record["seed"]), "Device": run.record["device"]}

@@ -17,7 +17,7 @@ from jobs.run import Run
 from jobs.store import Store
 from tests.jobs.counting import Counting
 from ui import asking, pace
-from ui.run_facts import glance
+from ui.run_facts import glance, setting_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,3 +101,8 @@ def test_a_session_keeps_no_runs_once_the_page_is_drawn() -> None:
     values = [one for value in named.values() for one in (value if isinstance(value, list) else [value])]
     assert "show_page" in named
     assert [one for one in values if isinstance(one, Run)] == []
+
+
+def test_settings_of_a_run_are_told_in_words() -> None:
+    names = [setting_name(name) for name in ("n", "n_scoring", "n_steps", "at_least", "model")]
+    assert names == ["Examples", "Examples for scores", "Steps", "At least", "Model"]
