@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from ui import pace
@@ -33,16 +31,7 @@ def test_a_session_that_has_not_looked_for_a_minute_is_forgotten() -> None:
     assert set(presence.heard) == {"b"}
 
 
-def test_a_part_of_a_page_looks_less_often_where_many_pages_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    intervals: list[float] = []
-    enqueue = ScriptRunContext.enqueue
-
-    def note(self: ScriptRunContext, message: ForwardMsg) -> None:
-        if message.HasField("auto_rerun"):
-            intervals.append(message.auto_rerun.interval)
-        enqueue(self, message)
-
-    monkeypatch.setattr(ScriptRunContext, "enqueue", note)
+def test_a_part_of_a_page_looks_less_often_where_many_pages_are_open(intervals: list[float]) -> None:
     pace._presence.clear()
     for _ in range(2 * EASY):
         assert not AppTest.from_string(PART).run().exception

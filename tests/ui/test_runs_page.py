@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from jobs.client import run_here, submit
@@ -32,21 +30,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     asking.store_of.clear()
     pace._presence.clear()
-
-
-@pytest.fixture
-def intervals(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """After how many seconds each part of the page runs again."""
-    noted: list[float] = []
-    enqueue = ScriptRunContext.enqueue
-
-    def note(self: ScriptRunContext, message: ForwardMsg) -> None:
-        if message.HasField("auto_rerun"):
-            noted.append(message.auto_rerun.interval)
-        enqueue(self, message)
-
-    monkeypatch.setattr(ScriptRunContext, "enqueue", note)
-    return noted
 
 
 def opened() -> AppTest:
