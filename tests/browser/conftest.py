@@ -13,6 +13,7 @@ from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 PATIENCE = 60_000  # milliseconds, for a busy machine
 LIMIT = 600  # seconds that a test may take before it counts as stuck
 POLICY = "Content Security Policy"
+HERE = (*(f"{scheme}://127.0.0.1:" for scheme in ("http", "https", "ws", "wss")), "data:", "blob:", "about:")
 SCREEN: ViewportSize = {"width": 1440, "height": 900}
 expect.set_options(timeout=PATIENCE)
 
@@ -86,4 +87,4 @@ def page(open_page: Callable[..., Page]) -> Page:
 
 
 def _leaves(request: Request) -> bool:
-    return not request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))
+    return not request.url.startswith(HERE)
