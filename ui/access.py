@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from html import escape
 
 import streamlit as st
 
 from jobs.users import OFF, OIDC, login, user_of
 from ui.guard import COOKIE, SIGN_IN
-
-ALLOWED = "HEADLIGHT_OIDC_ALLOWED"
+from ui.provider import mail_of
 
 
 def visitor() -> str | None:
     """The name of who signed in; None where nobody does. Whoever should and has not sees how, and nothing more."""
     try:
         how = login()
-        name = None if how == OFF else _of_provider() if how == OIDC else user_of(_word())
+        name = None if how == OFF else mail_of(st.user) if how == OIDC else user_of(_word())
     except ValueError as error:
         st.error(str(error))
         st.stop()
@@ -42,21 +40,6 @@ def show_visitor() -> None:
 def _word() -> str:
     """The signed word that the browser showed when it opened the page."""
     return st.context.cookies.get(COOKIE, "")
-
-
-def _of_provider() -> str:
-    """The mail address that the provider vouches for, if it is one of those allowed; empty before the sign-in."""
-    allowed = [one.strip().lower() for one in os.environ.get(ALLOWED, "").split(",") if one.strip()]
-    if not allowed:
-        raise ValueError(f"{ALLOWED} is empty; allowed are mail addresses, @domain.example, or * for all, with commas")
-    if not st.user.get("is_logged_in"):
-        return ""
-    mail = str(st.user.get("email") or "").lower()
-    if not mail or st.user.get("email_verified") is False:
-        raise ValueError("the provider vouches for no mail address of yours, which is needed here")
-    if not any(one in ("*", mail) or (one.startswith("@") and mail.endswith(one)) for one in allowed):
-        raise ValueError(f"{mail[:100]} may not use this server; ask who runs it")
-    return mail
 
 
 def _ask(how: str) -> None:

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from jobs.limits import demo
-from jobs.users import PASSWORD, login, user_of
+from jobs.users import OFF, OIDC, login, user_of
+from ui.provider import RefusedError, claims_of, is_on_the_way, mail_of
 
 COOKIE = "headlight_user"
 SIGN_IN = "/sign-in"
@@ -75,7 +76,7 @@ class Headers:
 
 
 class SignedIn:
-    """Lets nobody pass who has not signed in where a password is asked for; and no file where the server is a demo.
+    """Lets nobody pass who has not signed in where that is asked for; and no file where the server is a demo.
 
     A setting that cannot be read lets nobody pass at all.
     """
@@ -100,14 +101,26 @@ def _refusal(connection: HTTPConnection) -> Response | None:
     try:
         if demo() and path.startswith(UPLOADS):
             return PlainTextResponse("this is a demo, which takes no data of your own", 403)
-        if login() != PASSWORD or path in OPEN or user_of(cookie_of(connection)):
+        if _passes(connection):
             return None
+    except RefusedError as error:
+        return PlainTextResponse(str(error), 403)
     except ValueError as error:
         return PlainTextResponse(str(error), 503)
     if connection.scope.get("method") == "GET" and "text/html" in connection.headers.get("accept", ""):
         asked = f"{path}?{connection.url.query}" if connection.url.query else path
         return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='/')}", 303)
     return PlainTextResponse("sign in first", 401)
+
+
+def _passes(connection: HTTPConnection) -> bool:
+    """Whether somebody signed in who may come in, nobody has to, or the path is there for everybody."""
+    how, path = login(), connection.url.path
+    if how == OFF or path in OPEN:
+        return True
+    if how == OIDC:
+        return is_on_the_way(path) or bool(mail_of(claims_of(connection.cookies)))
+    return bool(user_of(cookie_of(connection)))
 
 
 def cookie_of(connection: HTTPConnection) -> str:

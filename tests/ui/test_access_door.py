@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -14,10 +15,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
+from streamlit.auth_util import set_cookie_with_chunks
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from jobs import users
 from jobs.users import SECONDS_SIGNED_IN, entry, is_right, signed_word, user_of
-from ui import sign_in
+from ui import provider, sign_in
 from ui.guard import HEADERS, middleware
 from ui.sign_in import ROUTES, inside
 from ui.tries import FREE_TRIES, LONGEST_WAIT, MOST_REMEMBERED, Tries
@@ -25,6 +29,8 @@ from ui.tries import FREE_TRIES, LONGEST_WAIT, MOST_REMEMBERED, Tries
 HOST = "localhost:8501"
 PASSWORD = "correct horse battery"
 PATHS = ["/", "/importance", "/media/0123.png", "/_stcore/host-config", "/_stcore/upload_file/a/b", "/static/x.js"]
+OF_SIGNED_IN = ["/media/0123.png", "/_stcore/upload_file/a/b", "/component/x/y.js", "/app/static/x", "/_stcore/metrics"]
+SECRET, ORIGIN = "a secret of thirty-two characters", f"http://{HOST}"
 
 
 class Answer(NamedTuple):
@@ -122,6 +128,76 @@ def test_nothing_answers_before_the_sign_in(door: Any, path: str) -> None:
 def test_no_web_socket_opens_before_the_sign_in(door: Any) -> None:
     assert ask(door, "/_stcore/stream", "SOCKET").body == "websocket.close"
     assert ask(door, "/_stcore/stream", "SOCKET", cookie()).body == "websocket.accept"
+
+
+def of_provider(claims: dict[str, Any], secret: str = SECRET) -> dict[str, str]:
+    """The cookies that Streamlit gives to who comes from a provider."""
+    given: dict[str, str] = {}
+
+    def sign(name: str, value: str) -> bytes:
+        return create_signed_value(secret, name, value)
+
+    def keep(name: str, value: str) -> None:
+        given[name] = sign(name, value).decode()
+
+    told = {"origin": ORIGIN, "is_logged_in": True, "email": "ada@example.org"} | claims
+    set_cookie_with_chunks(keep, sign, USER_COOKIE_NAME, told, cookie_attr_size=100)
+    return given
+
+
+@pytest.fixture
+def asks_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_LOGIN", "oidc")
+    monkeypatch.setenv("HEADLIGHT_OIDC_ALLOWED", "@example.org")
+    monkeypatch.setattr(provider, "get_cookie_secret", lambda: SECRET)
+    monkeypatch.setattr(provider, "get_origin_from_redirect_uri", lambda: ORIGIN)
+
+
+def with_cookies(cookies: dict[str, str]) -> dict[str, str]:
+    return {"cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+
+
+@pytest.mark.parametrize("path", OF_SIGNED_IN)
+@pytest.mark.usefixtures("asks_provider")
+def test_only_who_came_from_the_provider_and_may_come_in_gets_files(door: Any, path: str) -> None:
+    assert ask(door, path).status == 401
+    assert ask(door, path, "PUT").status == 401
+    assert ask(door, path, headers={"accept": "text/html"}).status == 303
+    assert ask(door, path, headers=cookie()).status == 401, "a password is another way in"
+    assert ask(door, path, headers=with_cookies(of_provider({}))).body == f"behind {path}"
+    long = of_provider({"picture": token_urlsafe(9000)})
+    assert len(long) > 2, "too long for one cookie"
+    assert ask(door, path, headers=with_cookies(long)).body == f"behind {path}"
+    assert ask(door, path, headers=with_cookies(of_provider({"email": "eve@elsewhere.example"}))).status == 403
+    assert ask(door, path, headers=with_cookies(of_provider({"email_verified": False}))).status == 403
+
+
+@pytest.mark.usefixtures("asks_provider")
+def test_a_cookie_that_is_not_ours_is_none(door: Any) -> None:
+    name, word = next(iter(of_provider({}).items()))
+    long, longer = (of_provider({"picture": token_urlsafe(length)}) for length in (9000, 18000))
+    last = list(long)[-1]
+    wrong = [
+        of_provider({}, "another secret"), of_provider({"origin": "https://elsewhere.example"}), {name: word[:-2]},
+        {name: ""}, {name: "\u00e9"}, {"another": word}, {f"{name}_1": word}, of_provider({"is_logged_in": False}),
+        {key: long[key] for key in long if key != last}, long | {last: longer[last]},
+    ]  # fmt: skip
+    assert [ask(door, "/media/x.png", headers=with_cookies(one)).status for one in wrong] == [401] * len(wrong)
+
+
+@pytest.mark.usefixtures("asks_provider")
+def test_the_way_to_the_provider_is_open_and_who_is_allowed_is_asked_every_time(
+    door: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("/", "/runs", "/static/x.js", "/_stcore/host-config", "/_stcore/health", "/auth/login"):
+        assert ask(door, path).body == f"behind {path}"
+    assert ask(door, "/_stcore/stream", "SOCKET").body == "websocket.accept", "the pages ask"
+    assert ask(door, "/another/stream", "SOCKET").body == "websocket.close"
+    ada = with_cookies(of_provider({}))
+    monkeypatch.setenv("HEADLIGHT_OIDC_ALLOWED", "bob@example.org")
+    assert ask(door, "/media/x.png", headers=ada).status == 403
+    monkeypatch.setenv("HEADLIGHT_OIDC_ALLOWED", "")
+    assert ask(door, "/media/x.png", headers=ada).status == 503
 
 
 def test_the_health_of_the_server_is_told_to_everybody(door: Any) -> None:
