@@ -2,6 +2,7 @@
 # make test  every check             make format  rewrites the code in the house style
 # make clean removes the environment and the caches; make pictures takes the pictures of the documents
 # make docs  builds the documents as a site into build/site and fails on any broken link
+# make container builds the image with docker or podman, runs it and checks what docs/deployment.md promises of it
 # make bench-gpu prints the tables of benchmarks/engine.py for a GPU, where there is one
 # make lock writes down every version; make audit looks for known vulnerabilities; make licences lists licences
 # Needs Python 3.11 or newer (PYTHON=python3.12 picks one) and works with GNU make 3.81.
@@ -10,7 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean browser pictures docs bench-gpu lock audit licences
+.PHONY: run test check format clean browser pictures docs container bench-gpu lock audit licences
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
@@ -42,6 +43,9 @@ docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open build/site/index.html"
 
+container: | $(BIN)/pip
+	$(BIN)/python -m tools.try_container
+
 bench-gpu: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.engine --device gpu
 
@@ -65,7 +69,7 @@ $(VENV)/installed-run: requirements.txt requirements.lock | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c requirements.lock
 	@touch $@
 
-$(VENV)/installed-dev: requirements.txt requirements-ray.txt requirements-dev.txt requirements.lock | $(BIN)/pip
+$(VENV)/installed-dev: requirements.txt requirements-oidc.txt requirements-ray.txt requirements-dev.txt requirements.lock | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c requirements.lock
 	@touch $@ $(VENV)/installed-run
 
