@@ -1,17 +1,19 @@
 # Headlight in a container: docs/deployment.md tells how to run it.
 FROM python:3.11-slim-bookworm AS build
-COPY requirements*.txt requirements*.lock ./
+COPY requirements.txt requirements-oidc.txt requirements.lock requirements-hashes.lock requirements-oidc-hashes.lock ./
+# What torch brings for building and testing itself, 145 MB, is left out.
 RUN python -m venv /venv \
  && /venv/bin/pip install --no-cache-dir --no-deps --require-hashes \
       -r requirements-hashes.lock -r requirements-oidc-hashes.lock \
  && /venv/bin/pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
-      -r requirements-oidc.txt -c requirements.lock
+      -r requirements-oidc.txt -c requirements.lock \
+ && rm -rf /venv/lib/python3.11/site-packages/torch/include /venv/lib/python3.11/site-packages/torch/test
 
 FROM python:3.11-slim-bookworm
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin headlight \
+RUN useradd --no-log-init --uid 10001 --home-dir /data --shell /usr/sbin/nologin headlight \
  && mkdir /data && chown 10001 /data
 COPY --from=build /venv /venv
-# The code belongs to root, so that the app cannot change it.
+# The code belongs to root, so that the app cannot change it. Told its own address, Streamlit asks no stranger for it.
 WORKDIR /app
 COPY . .
 ENV PATH=/venv/bin:$PATH \
@@ -22,7 +24,8 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_SERVER_PORT=8501 \
-    STREAMLIT_SERVER_HEADLESS=true
+    STREAMLIT_SERVER_HEADLESS=true \
+    STREAMLIT_BROWSER_SERVER_ADDRESS=localhost
 USER 10001
 VOLUME /data
 EXPOSE 8501

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import distributions
@@ -215,6 +216,7 @@ def test_the_container_runs_without_rights_and_has_a_health_check() -> None:
     assert "HEADLIGHT_HOME=/data" in last
     assert "--chown" not in last, "the code belongs to root"
     assert '["streamlit", "run", "serve.py"]' in last
+    assert "STREAMLIT_BROWSER_SERVER_ADDRESS=localhost" in last, "else Streamlit asks a foreign server for its address"
 
 
 def test_the_container_takes_files_that_are_there_and_no_secret() -> None:
@@ -224,8 +226,12 @@ def test_the_container_takes_files_that_are_there_and_no_secret() -> None:
     ]  # fmt: skip
     assert copied
     assert all(any(ROOT.glob(one)) for one in copied if one != ".")
-    ignored = (ROOT / ".dockerignore").read_text().splitlines()
-    assert {".*", "!.streamlit", ".streamlit/secrets.toml", "runs", "users"} <= set(ignored)
+    ignored = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    assert ignored[0] == "*", "what is not named stays out, such as the key of a certificate"
+    named_here = {line[1:] for line in ignored if line.startswith("!")}
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
+    assert {one for one in named_here if (ROOT / one).is_dir()} == {*packages, ".streamlit"}
+    assert {"*.py", "pyproject.toml", "requirements*"} <= named_here
     assert ignored.index(".streamlit/secrets.toml") > ignored.index("!.streamlit"), "the last that fits counts"
     assert ".streamlit/secrets.toml" in (ROOT / ".gitignore").read_text()
 
