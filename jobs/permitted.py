@@ -16,6 +16,7 @@ from jobs.owner import owner
 from jobs.store import Store
 from jobs.users import OFF, login
 from models.catalog import specimen_names
+from models.shown import shown
 
 HUB = "hub:"
 TYPED = ("text", "pair")
@@ -51,17 +52,21 @@ def check_data(data: str, folder: Path) -> None:
 
 
 def _check_path(name: str, folder: Path) -> None:
-    """Says the same of what exists and what does not, so that nobody can look around."""
+    """Says the same of what exists and what does not, so that nobody can look around.
+
+    Whoever loads a model strips its name, so one with blanks around it is refused: it is not what would be opened.
+    """
     if not name or not _restricted():
         return
-    given = Path(name).expanduser()
     try:
+        given = Path(name).expanduser()
         is_path = name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or given.exists()
         found = given.resolve()
     except (OSError, RuntimeError, ValueError):
         is_path, found = True, Path("/")
-    if is_path and not any(found.is_relative_to(root) for root in _roots()) and not _is_own(found, folder):
-        raise ValueError(f"{name[:80]} is not in a folder that this server opens; ask who runs it")
+    opened = any(found.is_relative_to(root) for root in _roots()) or _is_own(found, folder)
+    if name != name.strip() or (is_path and not opened):
+        raise ValueError(f"{shown(name)} is not in a folder that this server opens; ask who runs it")
 
 
 def _restricted() -> bool:
@@ -69,7 +74,11 @@ def _restricted() -> bool:
 
 
 def _roots() -> list[Path]:
-    return [Path(one).expanduser().resolve() for one in os.environ.get(FOLDERS, "").split(os.pathsep) if one]
+    given = os.environ.get(FOLDERS, "")
+    try:
+        return [Path(one).expanduser().resolve() for one in given.split(os.pathsep) if one]
+    except RuntimeError as error:  # ~ and a user that is not there
+        raise ValueError(f"{FOLDERS} is {shown(given)!r}; allowed are folders, parted by {os.pathsep!r}") from error
 
 
 def _is_own(found: Path, folder: Path) -> bool:

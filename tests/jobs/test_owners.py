@@ -11,6 +11,7 @@ import pytest
 from jobs.client import run_here, submit
 from jobs.execute import execute
 from jobs.kind import Kind
+from jobs.kinds.facts import FactsQuestion
 from jobs.learned_scores import newest, result_of
 from jobs.model_shelf import ModelShelf
 from jobs.owner import acting_for, owner
@@ -20,6 +21,8 @@ from jobs.run import CANCELLED, DONE, QUEUED, Run
 from jobs.store import SCHEMA, Store
 from jobs.uploads import keep, path_of
 from tests.jobs.counting import Counting, on_step
+
+BLANKS = (" ", ""), ("", " "), ("\t", "\n"), ("\N{NO-BREAK SPACE}", "")
 
 
 @pytest.fixture(autouse=True)
@@ -161,7 +164,9 @@ def test_who_signs_in_opens_folders_of_their_own_runs_alone(ada: Store) -> None:
 
 @pytest.mark.usefixtures("signing_in")
 @pytest.mark.parametrize(
-    "name", ["/", "/etc/passwd", "/nowhere/at/all", "~", "./specimens/looker", "a/../../b", "jobs"]
+    "name",
+    ["/", "/etc/passwd", "/nowhere/at/all", "~", "~nobody-here/x", "./specimens/looker", "a/../../b", "jobs"]
+    + [f"{before}{name}{after}" for name in ("/", "~", ".", "jobs", "owner/name") for before, after in BLANKS],
 )
 def test_who_signs_in_looks_at_no_other_folder_whether_it_exists_or_not(home: Path, name: str) -> None:
     with acting_for("ada"):
@@ -175,6 +180,15 @@ def test_who_signs_in_looks_at_no_other_folder_whether_it_exists_or_not(home: Pa
                 check_permitted(spec, home)
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
             path_of(name)
+
+
+@pytest.mark.usefixtures("signing_in")
+@pytest.mark.parametrize(("before", "after"), BLANKS)
+def test_blanks_around_a_name_open_no_folder(ada: Store, before: str, after: str) -> None:
+    (ada.folder / "secret").mkdir()
+    for name in (str(ada.folder / "secret"), "jobs"):
+        with pytest.raises(ValueError, match="is not in a folder that this server opens"):
+            submit(ada, FactsQuestion(f"{before}{name}{after}"))
 
 
 @pytest.mark.usefixtures("signing_in")
@@ -199,3 +213,11 @@ def test_folders_can_be_opened_to_all_and_a_link_does_not_lead_out(
     for name in (str(shared / "link"), f"{shared}/../{secret.name}", f"{shared}-other/model"):
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
             check_permitted({"model": name}, home)
+
+
+def test_folders_of_a_user_that_is_not_there_are_refused_by_their_setting(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_FOLDERS", "~nobody-here/models")
+    with pytest.raises(ValueError, match="HEADLIGHT_FOLDERS is '~nobody-here/models'; allowed are folders"):
+        check_permitted({"model": "/models"}, home)
