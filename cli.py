@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from commands.command import commands
 from commands.progress import say, show_progress
+from models.panics import is_panic
+from models.shown import shown
 
 QUIET = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 """Settings under which libraries leave standard error to us; they are read when a command imports them."""
@@ -30,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _ended(2, f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     except KeyboardInterrupt:
         return _ended(130, "stopped")
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return _ended(2, f"a file of this model cannot be used for this: {shown(str(error), 200)}")
     try:
         print(json.dumps(record) if options.json else text, flush=True)
     except BrokenPipeError:  # the reader, `head` for one, has seen enough

@@ -23,6 +23,7 @@ from jobs.owner import acting_for
 from jobs.permitted import check_permitted
 from jobs.run import CANCELLED, DONE, FAILED, QUESTION, STOPPED, Cancelled, Run
 from jobs.store import Store
+from models.panics import is_panic
 from models.pausing import may_pause, pausing
 from models.shown import shown
 
@@ -62,7 +63,9 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
         _end(store, run, CANCELLED)
         if isinstance(error, KeyboardInterrupt):
             raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         log.exception("run %s", run.id)
         _end(store, run, FAILED, _surprise(error))
     else:
@@ -131,7 +134,7 @@ def _back_up(store: Store) -> None:
         log.exception("no backup of %s", store.path)
 
 
-def _surprise(error: Exception) -> str:
+def _surprise(error: BaseException) -> str:
     """What nobody foresaw, in one sentence."""
     from models.devices import is_out_of_memory
 

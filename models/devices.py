@@ -91,7 +91,7 @@ def fitting_rows(model: nn.Module, n_rows: int, width: int) -> int:
     return n_rows if known is None else min(n_rows, max(1, known // width))
 
 
-def is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device, or the machine itself, has no memory left for what was asked."""
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(
         phrase in str(error).lower() for phrase in ("out of memory", "not enough memory", "can't allocate memory")

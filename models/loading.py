@@ -6,6 +6,7 @@ import json
 import socket
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from models.fitting import (
     weight_shapes,
 )
 from models.head_model import HeadModel
+from models.panics import is_panic
 from models.shown import shown
 from models.shrink import shrunk
 from models.sites import Site
@@ -224,9 +226,20 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
         "input_features": transformers.AutoProcessor,
     }[model.main_input_name]
     try:
-        return auto.from_pretrained(folder, trust_remote_code=False)
-    except Exception:  # a model without a tokenizer is still a model; tasks that need one say so
+        found = auto.from_pretrained(folder, trust_remote_code=False)
+        _try_reading(getattr(found, "tokenizer", found))
+    except BaseException as error:  # a model without a tokenizer is still a model; tasks that need one say so
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         return None
+    return found
+
+
+def _try_reading(tokenizer: Any) -> None:
+    """Lets a broken tokenizer give up now and not in the middle of something; one may refuse a text without context."""
+    if hasattr(tokenizer, "batch_decode"):
+        with suppress(Exception):
+            tokenizer("One text.")
 
 
 def _from_hub(name: str, progress: Progress) -> Path:

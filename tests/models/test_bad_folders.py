@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from cli import main
 from jobs.client import run_here
+from jobs.kinds.attention import AttentionQuestion
 from jobs.kinds.facts import FactsQuestion
 from jobs.run import FAILED
 from jobs.store import Store
@@ -312,6 +313,40 @@ def test_a_broken_tokenizer_leaves_a_model_that_says_so_when_it_is_to_read(conte
     with pytest.raises(ValueError) as caught:
         see(reader, Example("The old key is on the table."))
     check_sentence(caught.value.args[0])
+
+
+GIVES_UP = {
+    "when it is read": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}},
+    "on any text": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+    "on a special token": {
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "[NO]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {},
+        }
+    },
+    "on one text": {
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Removed", "invert": False}
+    },
+}
+"""Tokenizers that parse, and whose library panics instead of raising an error."""
+
+
+@pytest.mark.parametrize("when", GIVES_UP)
+def test_a_tokenizer_that_gives_up_is_one_sentence_in_the_shell_and_in_a_run(
+    when: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(specimen_folder("reader"), tmp_path / "reader"))
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | GIVES_UP[when]))
+    assert (load(folder).tokenizer is None) == (when != "on one text")
+    text = "a" * 40 + "b"
+    assert main(["attention", str(folder), text]) == 2
+    check_sentence(capsys.readouterr().err.strip().splitlines()[-1])
+    run = run_here(Store(tmp_path / "home"), AttentionQuestion(str(folder), text=text))
+    assert run.state == FAILED
+    check_sentence(run.message)
 
 
 # memory
