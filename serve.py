@@ -1,10 +1,12 @@
 """The app with its door: allowed hosts, security headers, and the sign-in where one is asked for."""
 
+from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from ui.guard import middleware
 from ui.memory import give_memory_back
+from ui.one_page import OnePage
 from ui.sign_in import ROUTES
 
 give_memory_back()
-app = App("app.py", middleware=middleware(), routes=ROUTES)
+app = App("app.py", middleware=[*middleware(), Middleware(OnePage)], routes=ROUTES)

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The first is the same browser without windows: it takes less of the processor."""
+
+PACKAGES = ("chromium-headless-shell", "chromium")
+"""Of Debian; other systems that have apt may know the second alone."""
+
 MAC_CHROME = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 
 
@@ -40,9 +45,8 @@ def _from_apt() -> str | None:
     if root is None or shutil.which("apt-get") is None:
         return None
     apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
-    installed = _loudly([*apt, "update"]) and _loudly(
-        [*apt, "install", "--yes", "--no-install-recommends", "chromium", "fonts-liberation"]
-    )
+    install = [*apt, "install", "--yes", "--no-install-recommends", "fonts-liberation"]
+    installed = _loudly([*apt, "update"]) and any(_loudly([*install, package]) for package in PACKAGES)
     return chromium() if installed else None
 
 
