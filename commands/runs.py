@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ class Runs(Command):
         store = Store()
         store.recover()
         if options.prune is not None:
+            if not 0 <= options.prune < math.inf:
+                raise ValueError(f"--prune {options.prune:g}; allowed is a number of days from 0 on")
             n = store.prune(SECONDS_A_DAY * options.prune)
             return {"deleted": n}, f"{n} runs deleted that ended more than {options.prune:g} days ago"
         if options.run_id:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import sqlite3
 import tempfile
@@ -142,6 +143,8 @@ class Store:
 
     def prune(self, seconds: float, kept: bool = True) -> int:
         """Deletes all runs that ended more than so many seconds ago, and says how many; or those that none lists."""
+        if not 0 <= seconds < math.inf:  # what is not a number is refused too
+            raise ValueError(f"runs that ended {seconds:g} seconds ago; allowed is a number from 0 on")
         with self._connected() as connection:
             old = connection.execute(
                 f"SELECT id FROM runs WHERE kept = ? AND finished <= ? AND state NOT IN {_places(WAITING)} "

@@ -37,6 +37,13 @@ def test_old_runs_are_pruned_and_young_ones_stay(run_id: str, recorded: Run) -> 
     assert recorded("runs", "--prune", "0") == {"deleted": 1}
 
 
+@pytest.mark.parametrize("days", ["-5", "nan", "inf"])
+def test_a_number_of_days_that_is_none_prunes_nothing(run_id: str, days: str, refused: Run) -> None:
+    Store().cancel(run_id)
+    assert f"--prune {days}; allowed is a number of days from 0 on" in refused("runs", "--prune", days)
+    assert [run.id for run in Store().runs()] == [run_id]
+
+
 def test_bad_input_is_one_sentence(run_id: str, refused: Run) -> None:
     assert "no run 'nothing'" in refused("runs", "nothing")
     assert "is queued; cancel it before it is deleted" in refused("runs", run_id, "delete")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 import time
@@ -173,6 +174,15 @@ def test_pruning_deletes_what_ended_long_ago(store: Store) -> None:
         connection.execute("UPDATE runs SET finished = 1000 WHERE id = ?", (old.id,))
     assert store.prune(3600) == 1
     assert {run.id for run in store.runs()} == {new.id, waiting.id}
+
+
+@pytest.mark.parametrize("seconds", [-5.0, math.nan, math.inf, -math.inf])
+def test_pruning_refuses_what_is_no_time_ago(store: Store, seconds: float) -> None:
+    run = ask(store, Counting("new"))
+    store.end(run.id, DONE, result={})
+    with pytest.raises(ValueError, match="allowed is a number from 0 on"):
+        store.prune(seconds)
+    assert [one.id for one in store.runs()] == [run.id]
 
 
 def test_two_processes_may_open_the_same_store(store: Store) -> None:
