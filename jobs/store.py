@@ -46,7 +46,9 @@ COLUMNS = (
     "id, kind, title, model, fingerprint, spec, lane, state, created, started, finished, begun, done, total, message, "
     "record, result, owner"
 )
+FIRST = "SELECT id FROM runs WHERE state = ? AND lane = ? ORDER BY queued, id LIMIT 1"
 LENGTH_OF_ID = 16
+BROKEN = "its {} in the store cannot be read; delete it and ask for it again"
 
 
 class Store:
@@ -176,7 +178,14 @@ class Store:
                 "AND owner = ifnull(?, owner) ORDER BY created DESC, id LIMIT ?",
                 (*states, kind, self.owner, n),
             ).fetchall()
-        return [self._run(row) for row in rows]
+        found = [self._run(row) for row in rows]
+        return [run for run in found if run.state in states]  # what cannot be read counts as failed
+
+    def is_kept(self, run_id: str) -> bool:
+        """Whether the history lists the run."""
+        with self._connected() as connection:
+            (kept,) = connection.execute("SELECT kept FROM runs WHERE id = ?", (self.get(run_id).id,)).fetchone()
+        return bool(kept)
 
     def glance(self, n: int = 500) -> list[tuple[str, str, str, int, int]]:
         """Id, title, state, done and total of what `runs` gives, for who looks often: results are long to read."""
@@ -199,14 +208,13 @@ class Store:
     # working
 
     def claim(self, lanes: Sequence[str], worker: Identity) -> Run | None:
-        """Takes the run that has waited longest in the first of these lanes that has one."""
+        """Takes the run that has waited longest in the first of these lanes that has one; what is broken fails."""
         with self._transaction() as connection:
             for lane in lanes:
-                row = connection.execute(
-                    "SELECT id FROM runs WHERE state = ? AND lane = ? ORDER BY queued, id LIMIT 1", (QUEUED, lane)
-                ).fetchone()
-                if row is not None:
-                    return self._taken(connection, row[0], worker)
+                while (row := connection.execute(FIRST, (QUEUED, lane)).fetchone()) is not None:
+                    run = self._taken(connection, row[0], worker)
+                    if run is not None:
+                        return run
         return None
 
     def claim_one(self, run_id: str, worker: Identity) -> Run | None:
@@ -253,7 +261,7 @@ class Store:
         """Queues again what dead workers were running, and says how many runs that were."""
         with self._connected() as connection:
             rows = connection.execute("SELECT id, worker, attempts FROM runs WHERE state = ?", (RUNNING,)).fetchall()
-        lost = [row for row in rows if row[1] is None or not Identity.parse(row[1]).alive]
+        lost = [row for row in rows if not _is_alive(row[1])]
         if not lost:  # every open page asks this, all the time
             return 0
         with self._transaction() as connection:
@@ -324,18 +332,30 @@ class Store:
         ).fetchone()
         return int(own), int(everybody)
 
-    def _taken(self, connection: sqlite3.Connection, run_id: str, worker: Identity) -> Run:
+    def _taken(self, connection: sqlite3.Connection, run_id: str, worker: Identity) -> Run | None:
+        """The run, which now runs; None where it cannot be read, which then failed."""
         connection.execute(
             "UPDATE runs SET state = ?, worker = ?, cancel = 0, message = '', finished = NULL, "
             "started = ?, begun = done, attempts = attempts + 1 WHERE id = ?",
             (RUNNING, str(worker), time.time(), run_id),
         )
-        return self._run(connection.execute(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (run_id,)).fetchone())
+        run = self._run(connection.execute(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (run_id,)).fetchone())
+        if run.state == RUNNING:
+            return run
+        connection.execute(
+            "UPDATE runs SET state = ?, message = ?, finished = ?, worker = NULL WHERE id = ?",
+            (FAILED, run.message, time.time(), run_id),
+        )
+        return None
 
     def _run(self, row: Sequence[Any]) -> Run:
+        """The run of a row; one whose row is broken has failed, so that it stands in nobody's way."""
         values = dict(zip(COLUMNS.split(", "), row, strict=True))
         for name in ("spec", "record", "result"):
-            values[name] = None if values[name] is None else json.loads(values[name])
+            try:
+                values[name] = None if values[name] is None else dict(json.loads(values[name]))
+            except (TypeError, ValueError, RecursionError):
+                values |= {name: None if name == "result" else {}, "state": FAILED, "message": BROKEN.format(name)}
         return Run(**values, folder=self.folder / values["id"])
 
     @contextmanager
@@ -368,6 +388,14 @@ class Store:
 
 def _has_owners(connection: sqlite3.Connection) -> bool:
     return any(row[1] == "owner" for row in connection.execute("PRAGMA table_info(runs)"))
+
+
+def _is_alive(worker: str | None) -> bool:
+    """Whether the process runs that a row names; garbage names none."""
+    try:
+        return worker is not None and Identity.parse(worker).alive
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _places(values: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jobs.kind import kind_of
 from jobs.limits import demo
 from jobs.store import Store
 
@@ -29,7 +28,7 @@ class VisitorStore(Store):
 
     def delete(self, run_id: str) -> None:
         """Forgets a run; where strangers share it, only an answer that no history lists and that is asked for anew."""
-        if kind_of(self.get(run_id)).kept:
+        if self.is_kept(run_id):
             self._check_not_shared("deleted")
         super().delete(run_id)
 
