@@ -20,6 +20,7 @@ from ui.head_card import show_head_card
 from ui.head_grid import GridLook, MaskEdit, edit_mask
 from ui.matrix import matrix_html
 from ui.patches import overlays_html, token_names
+from ui.plain import plain
 from ui.shell import begin_page, one_sentence, theme
 
 VIEWS = {"Lines": "head", "All heads": "model", "Matrix": "matrix"}
@@ -89,7 +90,7 @@ def mask_in_link(grid: HeadGrid) -> frozenset[HeadId]:
     try:
         return grid.parse(st.query_params.get("mask", ""))
     except (ValueError, KeyError) as error:
-        st.warning(f"The mask of the link is left out: {error.args[0]}")
+        st.warning(plain(f"The mask of the link is left out: {error.args[0]}"))
         return frozenset()
 
 
@@ -131,7 +132,7 @@ def show_matrix(seen: Seen, bank: str) -> None:
     one = seen.bank(bank)
     weights = one.map_of(layer, head) if layer < len(one.layers) and head < one.n_heads[layer] else None
     if weights is None:
-        st.info(f"{bank}.{layer}.{head} is not in this model.")
+        st.info(plain(f"{bank}.{layer}.{head} is not in this model."))
     else:
         st.html(matrix_html(weights, one.queries, one.keys, theme()))
 

@@ -15,6 +15,7 @@ from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, momen
 from ui.head_card import pick_head, show_card_of
 from ui.head_grid import GridLook, legend_html
 from ui.palette import shades_of
+from ui.plain import plain
 from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.stored_grid import grid_of_addresses
 
@@ -39,7 +40,8 @@ def moments_of(choice: Choice) -> list[Moment]:
         return [Moment.from_json(moment) for moment in run.result["moments"]] if run is not None else []
     if choice.model in specimen_names():
         return read_history(specimen_folder(choice.model) / "history.json")
-    st.info(f"{choice.model} came without a history. Name the checkpoints of its training, or open a specimen.")
+    told = f"{choice.model} came without a history. Name the checkpoints of its training, or open a specimen."
+    st.info(plain(told))
     return []
 
 

@@ -34,6 +34,7 @@ from ui.fiak_view import (
 from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.pace import paced
+from ui.plain import plain
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import begin_page, one_sentence, show_chart, theme
@@ -61,7 +62,7 @@ def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
         st.rerun()
     with state:
         if run.state in WAITING:
-            st.progress(run.share, progress_line(run, time.time()))
+            st.progress(run.share, plain(progress_line(run, time.time())))
         if run.result:
             show_tiles(run)
     with body:

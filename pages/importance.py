@@ -26,6 +26,7 @@ from ui.head_grid import legend_html, select_head
 from ui.importance_view import agreement_html, bank_captions, finding, layer_shares, ranked_by_all, score_look
 from ui.method_form import SIZES, USUAL, Scoring, method_options
 from ui.offering import offered
+from ui.plain import plain
 from ui.shell import begin_page, one_sentence, show_chart, theme
 from ui.site_map import FIAK, LEARN
 
@@ -245,7 +246,7 @@ def show_comparison(
 
 def offer_run(choice: Choice, method: dict[str, Any]) -> None:
     """A way to the run that gives a method its scores."""
-    st.info(f"{method['title']} needs {method['needs_run']}. {method['about']}")
+    st.info(plain(f"{method['title']} needs {method['needs_run']}. {method['about']}"))
     if method["key"] in STARTED_AT:
         page, wanted = STARTED_AT[method["key"]]
         st.page_link(page.file, label="Start one", icon=page.icon, query_params=choice.link | wanted)

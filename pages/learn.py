@@ -33,6 +33,7 @@ from ui.live_metric import measured
 from ui.mask_link import short_mask
 from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.pace import paced
+from ui.plain import plain
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import begin_page, one_sentence, show_chart, theme
@@ -95,10 +96,10 @@ def cooled(settings: dict[str, Any], steps: int) -> bool:
         cooling = Cooling(**{name: value for name, value in settings.items() if name != "keep"})
         cooling.check_steps(steps)
     except ValueError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return False
     if caution := cooling.caution(steps):
-        st.warning(caution)
+        st.warning(plain(caution))
     return True
 
 
@@ -233,7 +234,7 @@ def show_run(choice: Choice, run_id: str, grid: HeadGrid, removed: frozenset[Hea
         st.rerun()
     with state:
         if run.state in WAITING:
-            st.progress(run.share, progress_line(run, time.time()))
+            st.progress(run.share, plain(progress_line(run, time.time())))
     points = store().points(run.id)
     movie = Movie.of(learned_heads(run, grid, removed), points)
     if not movie.steps:

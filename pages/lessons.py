@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.lesson_link import Place
 from ui.lesson_view import show_list, show_step, show_style, show_top
+from ui.plain import plain
 from ui.shell import begin_page
 from ui.site_map import LESSONS
 from ui.tour import show_tour
@@ -15,7 +16,7 @@ def show_lessons(place: Place, wrong: str) -> None:
     show_style(place.big)
     show_tour(LESSONS)
     if wrong:
-        st.error(wrong)
+        st.error(plain(wrong))
     show_list(place)
 
 

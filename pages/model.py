@@ -21,6 +21,7 @@ from ui.findings import findings_html, head_line
 from ui.head_card import let_go, show_closing, show_head_card
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
+from ui.plain import plain
 from ui.shell import begin_page, one_sentence, theme
 from ui.site_map import ATTENTION, IMPORTANCE, MODEL
 from ui.specimen_card import PURPOSES, specimen_html
@@ -67,7 +68,7 @@ def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId 
     if scores:
         st.html(legend_html(theme()) + (head_line(selected, scores) if selected else findings_html(scores)))
     if facts["missed"]:
-        st.warning(f"Not understood, so not shown: {', '.join(facts['missed'])}")
+        st.warning(plain(f"Not understood, so not shown: {', '.join(facts['missed'])}"))
     buttons = st.container(horizontal=True)
     head = {"head": str(selected)} if selected else {}
     buttons.page_link(

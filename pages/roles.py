@@ -22,6 +22,7 @@ from ui.head_card import known_scores, method_titles, show_closing, show_head_ca
 from ui.head_grid import select_head
 from ui.mask_link import read_mask
 from ui.offering import soon
+from ui.plain import plain
 from ui.role_charts import role_bars
 from ui.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
 from ui.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
@@ -73,7 +74,7 @@ def choose_thresholds(facts: RoleFacts) -> None:
 def leave_trees(choice: Choice) -> None:
     """A way back from the user's own trees."""
     if "trees" in st.query_params:
-        st.button(f"Back to what {choice.model} reads", key="own-trees", on_click=use_trees, args=("",))
+        st.button(plain(f"Back to what {choice.model} reads"), key="own-trees", on_click=use_trees, args=("",))
 
 
 def use_trees(data: str) -> None:

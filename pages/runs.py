@@ -16,6 +16,7 @@ from ui.compared_runs import Compared, compared, front_title, has_curve, timed, 
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
 from ui.model_facts import facts_html
 from ui.pace import look_every, paced
+from ui.plain import plain
 from ui.report import Reported, report_html, tables_zip
 from ui.run_facts import Glance, glance, headline, record_facts
 from ui.sentence import by_click, told
@@ -53,7 +54,7 @@ def show_actions(run: Run) -> None:
         st.text_input("Name", run.title, key=f"name-{run.id}", on_change=rename, args=(run.id,), max_chars=120)
     st.html(facts_html(record_facts(run)))
     if run.message:
-        st.info(run.message)
+        st.info(plain(run.message))
     command = kind_of(run).command
     if command:
         st.caption("The same from a shell:")
@@ -93,7 +94,7 @@ def show_charts(together: Compared) -> None:
             )
             show_chart(pareto_chart(curves, AXES[named], higher, theme()), "pareto-chart")
     for sentence in together.left_out:
-        st.caption(f"Not drawn: {sentence}")
+        st.caption(plain(f"Not drawn: {sentence}"))
 
 
 def drawn_as(together: Compared) -> str:
@@ -229,7 +230,7 @@ def show_runs() -> None:
             show_charts(together)
     with right.container(border=True, key="picked-run"):
         if chosen[-1].state in WAITING:
-            st.progress(chosen[-1].share, progress_line(chosen[-1], now))
+            st.progress(chosen[-1].share, plain(progress_line(chosen[-1], now)))
         show_actions(chosen[-1])
 
 
@@ -264,5 +265,5 @@ if not store().shared:
     with st.popover("Delete old runs"), one_sentence():
         days = st.number_input("Older than so many days", 0, 3650, 30, key="days")
         if st.button("Delete them", key="prune"):
-            st.toast(f"{store().prune(days * DAY)} runs deleted")
+            st.toast(plain(f"{store().prune(days * DAY)} runs deleted"))
             st.rerun()

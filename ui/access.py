@@ -8,6 +8,7 @@ import streamlit as st
 
 from jobs.users import OFF, OIDC, login, user_of
 from ui.guard import COOKIE, SIGN_IN
+from ui.plain import plain
 from ui.provider import mail_of
 
 
@@ -17,7 +18,7 @@ def visitor() -> str | None:
         how = login()
         name = None if how == OFF else mail_of(st.user) if how == OIDC else user_of(_word())
     except ValueError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         st.stop()
     if name == "":
         _ask(how)
@@ -31,7 +32,7 @@ def show_visitor() -> None:
     if name is None:
         return
     if login() == OIDC:
-        st.caption(f"Signed in as {escape(name)}")
+        st.html(f'<div class="hl-source">Signed in as {escape(name)}</div>')
         st.button("Sign out", key="sign-out", on_click=st.logout, type="tertiary")
     else:
         st.html(f'<a class="hl-source" href="{SIGN_IN}" target="_self">Signed in as {escape(name)}</a>')

@@ -13,6 +13,7 @@ from jobs.run import DONE, FAILED, QUESTION, STOPPED, Run, progress_line
 from jobs.visitor_store import VisitorStore
 from ui.access import visitor
 from ui.pace import look_every
+from ui.plain import plain
 from ui.sentence import by_click, told
 
 PATIENCE = 1.2
@@ -72,7 +73,8 @@ def known(kind: Kind) -> Run | None:
 def show_ended(run: Run) -> None:
     """A run that ended short of its aim, and a way to go on."""
     with st.container(key=f"ended-{run.id}"):
-        st.warning(f"{run.title}: {run.state}. {run.message}" if run.state == STOPPED else f"{run.title}: {run.state}.")
+        why = f" {run.message}" if run.state == STOPPED else ""
+        st.warning(plain(f"{run.title}: {run.state}.{why}"))
         _resume_button(run, "Resume")
 
 
@@ -100,4 +102,4 @@ def _progress(run_id: str) -> None:
     run = store().get(run_id)
     if run.ended:
         st.rerun(scope="app")
-    st.progress(run.share, progress_line(run, time.time()))
+    st.progress(run.share, plain(progress_line(run, time.time())))

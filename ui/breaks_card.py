@@ -17,6 +17,7 @@ from ui.lab_masks import Lab
 from ui.live_metric import measured
 from ui.metric_text import change_text, metric_text, range_text
 from ui.patches import picture_html
+from ui.plain import plain
 from ui.remembered import UNPRUNED, remembered
 from ui.report_tables import Table
 from ui.shell import theme
@@ -80,7 +81,7 @@ def _show_groups(run: Run) -> None:
     family = st.segmented_control("Grouped by", families, default=families[0], key="breaks-family", required=True)
     buckets = [bucket for bucket in found["buckets"] if bucket["family"] == family]
     st.html(groups_html(buckets))
-    st.caption(f"{groups_source(found)} Both with 95 % intervals; n is the number of examples of a group.")
+    st.caption(plain(f"{groups_source(found)} Both with 95 % intervals; n is the number of examples of a group."))
     st.download_button(
         "Groups as CSV",
         data=groups_table(found).to_csv(),

@@ -15,6 +15,7 @@ from ui.asking import store
 from ui.choice import Choice
 from ui.comparison_view import REGIMES, comparison_figure, comparison_rows, comparison_title
 from ui.pace import paced
+from ui.plain import plain
 from ui.run_button import show_run_button
 from ui.sentence import told
 from ui.shell import show_chart, theme
@@ -77,7 +78,7 @@ def _show_entries(run_id: str, alive: bool) -> None:
     if alive and run.ended:
         st.rerun()
     if alive:
-        st.progress(run.share, progress_line(run, time.time()))
+        st.progress(run.share, plain(progress_line(run, time.time())))
     entries = store().points(run_id)
     if not entries:
         st.caption("The first entry will show here when it is measured.")

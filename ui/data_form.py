@@ -9,6 +9,7 @@ from jobs.limits import UPLOAD
 from jobs.uploads import keep, path_of
 from tasks.readers import Source, preview
 from ui.choice import COLUMN_ROLES, Choice
+from ui.plain import plain
 
 TYPES = ("csv", "tsv", "jsonl", "conllu", "txt")
 NONE = "not there"
@@ -49,7 +50,7 @@ def _file_columns(choice: Choice, data: str) -> None:
     seen = preview(source)
     st.dataframe(pd.DataFrame(seen.rows, columns=list(seen.columns)), height=180, hide_index=True, key="preview")
     if seen.broken:
-        st.warning(f"{len(seen.broken)} broken rows among the first are skipped: {seen.broken[0]}")
+        st.warning(plain(f"{len(seen.broken)} broken rows among the first are skipped: {seen.broken[0]}"))
     for role in COLUMN_ROLES:
         options = list(seen.columns) if role == "text" else [NONE, *seen.columns]
         likely = next((name for name in seen.columns if name.lower() == role), options[0])

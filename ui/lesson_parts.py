@@ -26,6 +26,7 @@ from ui.lesson_controls.control import Stage
 from ui.live_metric import ask, begun, chance_text, point_of, unpruned
 from ui.metric_text import NO_CHANGE, change_text, metric_text
 from ui.pace import look_every
+from ui.plain import plain
 from ui.sentence import by_click, told
 
 Point = Mapping[str, Any]
@@ -112,7 +113,7 @@ def _follow(run_id: str, draw: Callable[[Run], None]) -> None:
     run = store().get(run_id)
     if run.ended:
         st.rerun()
-    state.progress(run.share, progress_line(run, time.time()))
+    state.progress(run.share, plain(progress_line(run, time.time())))
     with body:
         draw(run)
 

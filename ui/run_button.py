@@ -6,6 +6,7 @@ import streamlit as st
 
 from jobs.run import FAILED, RESUMABLE, WAITING, Run
 from ui.asking import store
+from ui.plain import plain
 from ui.sentence import by_click
 
 
@@ -16,5 +17,5 @@ def show_run_button(run: Run, key: str) -> None:
         st.button("Stop", key=f"stop-{key}", on_click=by_click, args=stop, icon=":material/stop_circle:")
     elif run.state in RESUMABLE:
         row = st.container(horizontal=True, vertical_alignment="center")
-        row.warning(run.message if run.state == FAILED else f"This run was {run.state}; it can go on.")
+        row.warning(plain(run.message if run.state == FAILED else f"This run was {run.state}; it can go on."))
         row.button("Go on", key=f"go-on-{key}", on_click=by_click, args=(store().resume, run.id))

@@ -9,6 +9,8 @@ from typing import Any, ParamSpec
 
 import streamlit as st
 
+from ui.plain import plain
+
 EXPECTED = (ValueError, KeyError, OSError)
 """Bad input, what is not there, and a disk or store that cannot be used; the store tells SQLite's errors as OSError."""
 
@@ -24,7 +26,7 @@ def one_sentence() -> Iterator[None]:
     try:
         yield
     except EXPECTED as error:
-        st.error(sentence(error))
+        st.error(plain(sentence(error)))
 
 
 def told(part: Callable[Given, None]) -> Callable[Given, None]:

@@ -20,6 +20,7 @@ from ui.choice import PRESENTER, SIZE, Choice, is_presented
 from ui.glossary import explained
 from ui.pace import look_every, sessions
 from ui.palette import css_variables
+from ui.plain import plain
 from ui.sentence import REFUSED, one_sentence
 from ui.site_map import MODEL, RUNS, SITE_MAP
 from ui.tour import FIRST_STOP as TOUR
@@ -60,7 +61,7 @@ def begin_page(title: str, lede: str) -> Choice:
         show_visitor()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{explained(lede, "lede")}</p>')
     if refused:
-        st.error(refused)
+        st.error(plain(refused))
     return choice
 
 
@@ -110,7 +111,7 @@ def _show_running() -> None:
         if not runs:
             return
         first = next((run for run in runs if run.state == RUNNING), runs[-1])
-        st.progress(first.share, progress_line(first, time.time()))
+        st.progress(first.share, plain(progress_line(first, time.time())))
         others = len(runs) - 1
         if others:
             st.html(f'<div class="hl-source">{others} more waiting or running</div>')

@@ -22,6 +22,7 @@ from ui.asking import store
 from ui.choice import Choice
 from ui.curves import Chart, Curve, pruning_chart
 from ui.method_form import option_widget
+from ui.plain import plain
 from ui.sentence import by_click
 from ui.shell import show_chart, theme
 
@@ -92,7 +93,7 @@ def show_sweeps(runs: Sequence[Run], here: dict[str, Any]) -> None:
         f'<p class="hl-source">{escape(_source(newest, order))}</p>'
     )
     if newest.state in WAITING:
-        state.progress(newest.share, progress_line(newest, time.time()))
+        state.progress(newest.share, plain(progress_line(newest, time.time())))
     if not order:
         return
     curves = [Curve(order_name(newest), order)]
@@ -154,7 +155,7 @@ def show_sweep_button(run: Run) -> None:
         stop = _stop, run.id
         st.button("Cancel", key="cancel-sweep", on_click=by_click, args=stop, icon=":material/stop_circle:")
     elif run.state in RESUMABLE:
-        st.warning(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept.")
+        st.warning(plain(run.message if run.state == FAILED else f"This sweep was {run.state}; its points are kept."))
         st.button("Resume", key="resume-sweep", on_click=by_click, args=(store().resume, run.id))
 
 

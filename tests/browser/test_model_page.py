@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -75,6 +76,15 @@ def test_a_wrong_model_gets_one_sentence_and_no_traceback(page: Page, address: s
     page.locator('[data-testid="stFormSubmitButton"] button').click()
     expect(page.locator('[data-testid="stAlert"]')).to_contain_text(sentence)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+def test_a_link_puts_no_link_formula_or_icon_of_its_own_into_a_message(page: Page, address: str) -> None:
+    hostile = "[Sign in](https://evil.example) $x^2$ :material/home:"
+    page.goto(f"{address}/?{urlencode({'model': hostile})}")
+    alert = page.locator('[data-testid="stAlert"]').first
+    expect(alert).to_contain_text("[Sign in](https:")
+    expect(alert).to_contain_text("evil.example) $x^2$ :")
+    expect(alert.locator("a, .katex, [role=img][translate=no]")).to_have_count(0)
 
 
 def test_there_is_a_card_for_every_specimen(page: Page, address: str) -> None:

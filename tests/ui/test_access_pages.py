@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from jobs.limits import DEMO
 from jobs.owner import owner, set_owner
 from jobs.users import entry, signed_word
+from tests.ui.reading import read_all
 from ui import access, asking
 from ui.provider import mail_of
 from ui.site_map import SITE_MAP
@@ -66,7 +67,7 @@ def test_a_page_shows_itself_to_who_signed_in(home: Path, monkeypatch: pytest.Mo
 def test_a_login_that_nobody_understands_shows_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_LOGIN", "perhaps")
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert [error.value for error in app.error] == ["HEADLIGHT_LOGIN is 'perhaps'; allowed are off, password, oidc"]
+    assert read_all(app.error) == ["HEADLIGHT_LOGIN is 'perhaps'; allowed are off, password, oidc"]
 
 
 def test_the_store_of_a_page_is_that_of_who_signed_in(monkeypatch: pytest.MonkeyPatch) -> None:

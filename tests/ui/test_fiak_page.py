@@ -14,6 +14,7 @@ from jobs.kinds.fiak import PRIORS, FiakRun
 from jobs.run import DONE, Run
 from jobs.store import Store
 from models.heads import HeadGrid
+from tests.ui.reading import read, read_all
 from ui import asking, fiak_form
 from ui.mask_link import short_mask
 
@@ -121,7 +122,7 @@ def test_a_mask_that_cannot_be_read_is_one_sentence_and_starts_nothing(page: App
     page.run()
     page.text_input(key="mask").set_value("encoder.9.9").run()
     page.button(key="start-fiak").click().run()
-    assert [one.value for one in page.error] == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
+    assert read_all(page.error) == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
     assert len(Store(home).runs(kind="fiak")) == before
 
 
@@ -136,5 +137,5 @@ def test_a_file_of_priors_that_was_cut_off_is_one_sentence(page: AppTest, home: 
     finally:
         path.write_bytes(whole)
     assert len(page.error) == 1
-    assert "is no file of priors, or was cut off or altered" in page.error[0].value
+    assert "is no file of priors, or was cut off or altered" in read(page.error[0].value)
     assert "Heads differ" in shown(page)

@@ -20,6 +20,7 @@ from jobs.run import DONE
 from jobs.store import Store
 from tests.bad_input.mutations import check_sentence
 from tests.ui.parameters import parameters
+from tests.ui.reading import read, read_all
 from ui import asking
 from ui.site_map import SITE_MAP
 
@@ -115,7 +116,7 @@ def test_a_page_makes_of_a_link_whose_every_parameter_is_broken_what_it_can_or_o
     app.run()
     assert [error.value for error in app.exception] == []
     for error in app.error:
-        check_sentence(error.value)
+        check_sentence(read(error.value))
 
 
 def test_the_model_page_tells_where_its_scores_come_from(app: AppTest) -> None:
@@ -173,7 +174,7 @@ def test_roles_are_counted_among_the_heads_that_a_link_leaves(app: AppTest) -> N
     shown = "".join(str(one.proto.body) for one in app.main.get("html"))
     assert "they go by your list" in shown
     app.text_area(key="mask").set_value("encoder.9.9").run()
-    assert [error.value for error in app.error] == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
+    assert read_all(app.error) == ["no head encoder.9.9 in this model; it has encoder 6 x 6"]
 
 
 def importance_page(app: AppTest, method: str) -> str:
@@ -233,9 +234,9 @@ def test_subset_gates_that_cannot_cool_well_are_told_before_they_start(app: AppT
     app.run()
     assert not app.warning
     app.number_input(key="steps").set_value(20).run()
-    assert "20 steps have a temperature from 10 to 0.01" in app.warning[0].value
+    assert "20 steps have a temperature from 10 to 0.01" in read(app.warning[0].value)
     app.number_input(key="dsp-hot").set_value(1e-9).run()
-    assert "cold must be the lower temperature" in app.error[0].value
+    assert "cold must be the lower temperature" in read(app.error[0].value)
     assert app.button(key="start-learning").disabled
 
 

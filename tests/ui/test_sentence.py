@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +16,16 @@ from streamlit.testing.v1 import AppTest
 from jobs.client import run_here, submit
 from jobs.store import Store
 from tests.jobs.counting import Counting
+from tests.ui.reading import read, read_all
 from ui import asking, sentence
+from ui.plain import plain
 from ui.site_map import SITE_MAP
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page.file for group in SITE_MAP.values() for page in group]
 LOCKED = "headlight.sqlite is locked by another program"
+MESSAGES = {"error": 0, "warning": 0, "info": 0, "success": 0, "toast": 0, "progress": 1}
+"""What shows Markdown in a box or on a bar, with the place of its text."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +60,7 @@ def test_a_page_whose_store_cannot_be_used_says_so_in_one_sentence(page: str, mo
     lock(monkeypatch)
     app.run()
     assert [error.value for error in app.exception] == []
-    assert {error.value for error in app.error} == {LOCKED}
+    assert set(read_all(app.error)) == {LOCKED}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_a_click_on_a_run_of_a_locked_store_ends_in_one_sentence(
     monkeypatch.setattr(Store, "_transaction", refuse)
     next(button for button in app.button if button.label == label).click().run()
     assert [error.value for error in app.exception] == []
-    assert [error.value for error in app.error] == [LOCKED]
+    assert read_all(app.error) == [LOCKED]
 
 
 def test_the_progress_of_a_run_is_one_sentence_while_nobody_can_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +104,7 @@ def test_the_progress_of_a_run_is_one_sentence_while_nobody_can_read_it(monkeypa
     lock(monkeypatch)
     app = AppTest.from_string(f"from ui.asking import _progress\n_progress({run.id!r})", default_timeout=60).run()
     assert [error.value for error in app.exception] == []
-    assert [error.value for error in app.error] == [LOCKED]
+    assert read_all(app.error) == [LOCKED]
 
 
 def test_every_part_that_runs_again_by_itself_and_every_click_on_a_store_passes_the_wrapper() -> None:
@@ -113,6 +118,34 @@ def test_every_part_that_runs_again_by_itself_and_every_click_on_a_store_passes_
             if isinstance(node, ast.keyword) and node.arg in ("on_click", "on_change"):
                 said = ast.unparse(node.value)
                 assert not said.startswith("store()"), f"{path.name}: {said} shows a traceback"
+
+
+@pytest.mark.parametrize(
+    "text", ["no_run of a_b, 95 % (3:4)", "[Sign in](https://evil.example)", "$x$ :red[y] `z` <b>"]
+)
+def test_a_sentence_on_a_page_is_read_as_it_was_said(text: str) -> None:
+    script = f"from ui.sentence import one_sentence\nwith one_sentence():\n    raise ValueError({text!r})"
+    (shown,) = AppTest.from_string(script, default_timeout=60).run().error
+    assert read(shown.value) == text
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", shown.value)
+    assert not re.search(r"[!-/:-@\[-`{-~]", bare), "Markdown sees no sign of its own"
+
+
+@pytest.mark.parametrize("text", ["http://evil.example", "WWW.evil.example", "ada@evil.example", ":material/home:"])
+def test_what_streamlit_looks_for_after_the_backslashes_is_taken_apart(text: str) -> None:
+    assert text not in plain(text).replace("\\", "")
+    assert read(plain(text)) == text
+
+
+def test_every_message_that_is_not_ours_word_for_word_is_made_plain() -> None:
+    for path in sorted([*(ROOT / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            if node.func.attr in MESSAGES and len(node.args) > MESSAGES[node.func.attr]:
+                said = node.args[MESSAGES[node.func.attr]]
+                is_plain = isinstance(said, ast.Call) and ast.unparse(said.func) == "plain"
+                assert is_plain or isinstance(said, ast.Constant), f"{path.name}: {ast.unparse(said)} is Markdown"
 
 
 def test_a_demo_without_a_login_offers_no_way_to_rename_or_delete(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.roles import role_facts
 from ui.lesson_parts import scores_of, show_chart, title_html
 from ui.metric_text import share_text
+from ui.plain import plain
 from ui.role_charts import role_bars
 from ui.role_facts import NONE, RoleFacts, kept_of
 from ui.role_masks import by_scores
@@ -41,7 +42,7 @@ class Survivors(Control):
                 return NOTHING
             own = {head: score for head, score in scores.items() if head.bank == self.bank}
             if not own:  # the gates that were learned are those of other banks
-                st.info(f"The gates that were learned last are not those of the {self.bank} bank.")
+                st.info(plain(f"The gates that were learned last are not those of the {self.bank} bank."))
                 return ""
             kept = [kept_of(facts, mask, self.bank) for mask in by_scores(own)]
             steps = {str(len(heads)): facts.counts(heads) for heads in kept}
