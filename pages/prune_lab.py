@@ -24,7 +24,7 @@ from ui.head_grid import GridLook, edit_mask, legend_html
 from ui.lab_masks import Lab
 from ui.live_metric import ask, begun, current, point_of, tiles_html, unpruned
 from ui.mask_link import short_mask
-from ui.pace import look_every, paced
+from ui.pace import paced
 from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.repair_card import show_repair
@@ -34,22 +34,22 @@ from ui.site_map import PRUNE_LAB, ROLES
 from ui.speed_card import show_speed
 from ui.sweep_card import show_sweep_button, show_sweep_numbers, show_sweeps, shown_sweep, sweep_form, sweeps_of
 from ui.tour import show_tour
+from ui.wake import wake
 
 USUAL = ("gradient", "lrp", "confidence", "ablation")
-EDITING, CURVES, MORE = "lab-mask", "lab-curves", "lab-more"
+EDITING, NUMBERS, CURVES, MORE = "lab-mask", "lab-numbers", "lab-curves", "lab-more"
 """The parts of the page that run by themselves."""
 
 
 def refresh() -> None:
     """Runs every part that shows the mask, and nothing else."""
-    st.rerun([EDITING, CURVES, MORE])
+    st.rerun([EDITING, NUMBERS, CURVES, MORE])
 
 
 @st.fragment(key=EDITING)
 @told
 def show_mask(lab: Lab, methods: dict[str, str]) -> None:
-    """The numbers, the grid to edit, and the presets."""
-    tiles = st.empty()
+    """The grid to edit, and the presets."""
     with st.container(border=True):
         row = st.container(horizontal=True, vertical_alignment="bottom")
         method = row.selectbox(
@@ -82,8 +82,6 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
             link = lab.choice.link | {"mask": lab.spelt}
             st.page_link(ROLES.file, label="Which roles are left?", icon=ROLES.icon, query_params=link)
         show_presets(lab, scores, refresh)
-    with tiles.container(), one_sentence():
-        show_numbers(lab)
 
 
 def page_address() -> str:
@@ -99,32 +97,28 @@ def scores_of(lab: Lab, method: str) -> dict[HeadId, float]:
     return {}
 
 
-def show_numbers(lab: Lab) -> None:
-    """What the mask keeps; the metric comes in two steps, and this part runs again until both are there."""
-    run, full = ask(lab.choice, lab.spelt), unpruned(lab.choice)
-    heads = len(lab.grid) - len(lab.removed) - len(lab.mask), len(lab.grid) - len(lab.removed)
-    pending = not (run.ended and full.ended)
-    if pending:
-        wait_for_numbers(lab, heads)
-    else:
-        st.html(tiles_html(point_of(run), point_of(full), heads))
-
-
-@look_every(0.3)
+@st.fragment(key=NUMBERS)
 @told
-def wait_for_numbers(lab: Lab, heads: tuple[int, int]) -> None:
-    """The numbers as they come; a first one is waited for, since it is what the click was for."""
+def show_numbers(lab: Lab) -> None:
+    """What the mask keeps. The metric comes in two steps: a first number is waited for, then this part looks again."""
     run, full = begun(ask(lab.choice, lab.spelt)), unpruned(lab.choice)
-    st.html(tiles_html(point_of(run), point_of(full), heads))
-    if run.ended and full.ended:
-        st.rerun()
+    n = len(lab.heads)
+    with st.container(gap=None):
+        st.html(tiles_html(point_of(run), point_of(full), (n - len(lab.mask), n)))
+        if not (run.ended and full.ended):
+            wake(0.4, key="numbers-wake")
 
 
 def show_curves(lab: Lab, ended: bool) -> None:
     """Sweeps, with the place of the mask in them; when the one that is shown ends, the page is drawn anew."""
     with one_sentence():
         runs = sweeps_of(store(), lab.choice)
-        show_sweeps(runs, here(lab))
+        run = current(lab.choice, lab.spelt)
+        with st.container(gap=None):
+            with st.container():
+                show_sweeps(runs, point_of(run) or {"removed": len(lab.mask), "metric": ""})
+            if ended and not run.ended:  # while a sweep is under way this part runs again anyhow
+                wake(1.2, key="curves-wake")
         if shown_sweep(runs).ended != ended:
             st.rerun()
 
@@ -149,11 +143,6 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
         "random orders beside it. You can go on editing meanwhile.</p>"
     )
     sweep_form(lab.choice, methods, banks)
-
-
-def here(lab: Lab) -> dict[str, Any]:
-    """The mask as a point, with its metric if that is known."""
-    return point_of(current(lab.choice, lab.spelt)) or {"removed": len(lab.mask), "metric": ""}
 
 
 @st.fragment(key=MORE)
@@ -205,11 +194,14 @@ def show_page(choice: Choice, facts: dict[str, Any], methods: dict[str, dict[str
     quick = {key: title for key, title in ready.items() if key in QUICK}
     left, right = st.columns([1.15, 1])
     with left:
+        numbers = st.container()
         show_mask(lab, quick)
     with right.container(border=True, height="stretch"):
         show_sweep_card(lab, ready)
     with st.container(border=True):
         show_more(lab, facts, quick)
+    with numbers:
+        show_numbers(lab)
 
 
 choice = begin_page(

@@ -18,9 +18,12 @@ SIZES = {"normal": (9, 400, 29), "mini": (4, 70, 11)}  # pixels: lowest cell, al
 LOW = 16  # pixels, under which a stroke through a cell turns to noise
 
 _HERE = Path(__file__)
+BANKS = _HERE.with_name("banks.css")
+"""What banks of heads look like, on a page and in the component, which sees no style of the page and is sent often."""
+
 _component = st.components.v2.component(
     "head_grid",
-    css="".join(path.read_text(encoding="utf-8") for path in (_HERE.with_name("style.css"), _HERE.with_suffix(".css"))),
+    css="".join(path.read_text(encoding="utf-8") for path in (BANKS, _HERE.with_suffix(".css"))),
     js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
 )
 

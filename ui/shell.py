@@ -18,6 +18,7 @@ from ui.asking import store
 from ui.charts import BIGGER, enlarged
 from ui.choice import PRESENTER, SIZE, Choice, is_presented
 from ui.glossary import explained
+from ui.head_grid import BANKS
 from ui.pace import look_every, sessions
 from ui.palette import css_variables
 from ui.plain import plain
@@ -67,7 +68,7 @@ def begin_page(title: str, lede: str) -> Choice:
 
 def stylesheet(big: bool) -> str:
     """What pages look like; for a lecture hall with every size of type larger, ours and Streamlit's."""
-    usual = STYLESHEET.read_text(encoding="utf-8")
+    usual = BANKS.read_text(encoding="utf-8") + STYLESHEET.read_text(encoding="utf-8")
     if not big:
         return usual
     larger = re.sub(r"font-size: (\d+)px", lambda found: f"font-size: {round(BIGGER * int(found[1]))}px", usual)

@@ -9,7 +9,7 @@ import streamlit as st
 from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
 from ui.head_grid import GridLook, MaskEdit, edit_mask, legend_html, look_html, select_head
 from ui.palette import css_variables
-from ui.shell import STYLESHEET, theme
+from ui.shell import stylesheet, theme
 
 HOSTILE = '<img src=x onerror="document.body.dataset.ran=1">'
 TRANSLATOR = HeadGrid(
@@ -86,7 +86,7 @@ def show_editor() -> None:
 
 
 st.set_page_config("Grids", layout="wide")
-st.html(f"<style>{css_variables()}{STYLESHEET.read_text(encoding='utf-8')}</style>")
+st.html(f"<style>{css_variables()}{stylesheet(big=False)}</style>")
 st.session_state.setdefault("edit", MaskEdit())
 st.session_state["runs"] = st.session_state.get("runs", 0) + 1
 top, bottom = st.columns([2.4, 1]), st.columns(2)
