@@ -7,11 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from commands.command import commands
 from commands.progress import say, show_progress
 from models.panics import is_panic
 from models.shown import shown
+
+LONGEST = 1000
+"""Characters of a sentence; what is longer repeats what it was given."""
 
 QUIET = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 """Settings under which libraries leave standard error to us; they are read when a command imports them."""
@@ -45,12 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _ended(code: int, sentence: str) -> int:
     show_progress("")
-    say(sentence)
+    say(shown(" ".join(sentence.split()), LONGEST))
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """Answers wrong arguments as everything else is answered, without the lines of the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.exit(_ended(2, f"{shown(message, LONGEST - 80)}; {self.prog} --help tells more"))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cli.py", description="What every attention head does, and which can go.")
+    parser = _Parser(prog="cli.py", description="What every attention head does, and which can go.")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands():
         own = subparsers.add_parser(command.name, help=command.about, description=command.about)

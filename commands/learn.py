@@ -11,6 +11,7 @@ from commands.judging import judged_by
 from commands.loading import model_argument
 from commands.progress import say
 from commands.running import finished
+from models.shown import shown
 
 RECORDED = ("scheme", "mask", "removed", "gates", "scores", "price", "parameters", "parameters_dense", "report")
 NAMES = {
@@ -94,7 +95,7 @@ def read_pairs(pairs: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, A
     read = {}
     for name, _, text in (pair.partition("=") for pair in pairs):
         if name not in defaults:
-            raise ValueError(f"no setting {name!r}; there are: {', '.join(defaults)}")
+            raise ValueError(f"no setting {shown(name)!r}; there are: {', '.join(defaults)}")
         try:
             read[name] = type(defaults[name])(text)
         except ValueError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 
+from models.shown import shown
+
 VARIABLE = "HEADLIGHT_RAY"
 SECONDS = 3.0
 GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -23,7 +25,7 @@ def check_answers(address: str) -> None:
     """Raise a ValueError in one sentence, within seconds, unless something that can be Ray answers."""
     host, colon, port = address.rpartition(":")
     if not colon or not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise ValueError(f"{VARIABLE} is {address!r}; allowed is HOST:PORT, such as 10.0.0.1:6379")
+        raise ValueError(f"{VARIABLE} is {shown(address)!r}; allowed is HOST:PORT, such as 10.0.0.1:6379")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), SECONDS) as connection:
             connection.settimeout(SECONDS)
@@ -31,6 +33,6 @@ def check_answers(address: str) -> None:
             answer = connection.recv(9)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ValueError(f"no Ray cluster can be reached at {address}: {reason.lower()}") from error
+        raise ValueError(f"no Ray cluster can be reached at {shown(address)}: {reason.lower()}") from error
     if len(answer) < 4 or answer[3] != SETTINGS:
-        raise ValueError(f"what answers at {address} is no Ray cluster")
+        raise ValueError(f"what answers at {shown(address)} is no Ray cluster")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from models.shown import shown
+
 MB = 2**20
 MOST = 10**9
 DEMO = "HEADLIGHT_DEMO"
@@ -46,7 +48,7 @@ def check_upload(name: str, n_bytes: int) -> None:
     """Refuses a file that is too large."""
     most = UPLOAD.value
     if n_bytes > most * MB:
-        raise ValueError(f"{name[:80]} has {n_bytes / MB:.1f} MB; at most {most} are allowed here")
+        raise ValueError(f"{shown(name)} has {n_bytes / MB:.1f} MB; at most {most} are allowed here")
 
 
 def check_text(text: str) -> None:

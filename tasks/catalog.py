@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from models.head_model import HeadModel
+from models.shown import shown
 from tasks.choices import KINDS, gives_logits, kind_of
 from tasks.classification import Classification, LabelledText, label_numbers
 from tasks.corpus import inference_pairs, sentences, stories
@@ -48,7 +49,7 @@ E = TypeVar("E")
 def task(key: str) -> Task:
     """The task of that name."""
     if key not in TASKS:
-        raise KeyError(f"no task {key!r}; known: {', '.join(sorted(TASKS))}")
+        raise KeyError(f"no task {shown(key)!r}; known: {', '.join(sorted(TASKS))}")
     return TASKS[key]()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from analysis.importance.method import Method
+from models.shown import shown
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,6 @@ def read_options(method: type[Method], pairs: Iterable[str]) -> dict[str, Any]:
     read = {}
     for name, _, value in (pair.partition("=") for pair in pairs):
         if name not in known:
-            raise ValueError(f"no option {name!r} of {method.key}; it has: {', '.join(known) or 'none'}")
+            raise ValueError(f"no option {shown(name)!r} of {method.key}; it has: {', '.join(known) or 'none'}")
         read[name] = known[name].read(value)
     return read

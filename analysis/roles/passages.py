@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from models.head_model import HeadModel
+from models.shown import shown
 from tasks.catalog import SEED, SPECIMEN_TASKS, TASKS
 from tasks.chosen import FIDELITY
 from tasks.corpus import InferencePair, Sentence, Story, inference_pairs, sentences, stories
@@ -55,7 +56,7 @@ def passages_for(
     For any other task, and for a model without one, our natural sentences, which have no splits here.
     """
     if task not in ("", FIDELITY, *TASKS):
-        raise ValueError(f"no task {task!r}; known: {', '.join(sorted([FIDELITY, *TASKS]))}")
+        raise ValueError(f"no task {shown(task)!r}; known: {', '.join(sorted([FIDELITY, *TASKS]))}")
     written = _written(SPECIMEN_TASKS.get(head_model.name, "") if task in ("", FIDELITY) else task, split)
     if written is not None:
         passages = list(islice(written, n))
@@ -99,7 +100,7 @@ def parsed(texts: Iterable[str], pipeline: str) -> Iterator[Passage]:
     try:
         parse = importlib.import_module("spacy").load(pipeline)
     except (ImportError, OSError) as error:
-        raise ValueError(f"no spaCy pipeline {pipeline!r} is installed; give a CoNLL-U file instead") from error
+        raise ValueError(f"no spaCy pipeline {shown(pipeline)!r} is installed; give a CoNLL-U file instead") from error
     for text in texts:
         yield _of_document(text, parse(text))
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 from analysis.roles.role import Role, roles
+from models.shown import shown
 
 Roles = Mapping[str, Role]
 """By key, each with the thresholds that were asked for."""
@@ -60,7 +61,7 @@ def asks_of(role: Role) -> str:
 
 def _known(name: str) -> tuple[str, str]:
     if name not in all_thresholds():
-        raise ValueError(f"no threshold {name!r} of a role; known: {', '.join(all_thresholds())}")
+        raise ValueError(f"no threshold {shown(name)!r} of a role; known: {', '.join(all_thresholds())}")
     key, _, threshold = name.rpartition(".")
     return key, threshold
 

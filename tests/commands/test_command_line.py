@@ -87,6 +87,9 @@ def test_commands_know_no_interface() -> None:
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "invalid start byte"),
         (FileNotFoundError(2, "No such file", "a.txt"), 2, "No such file: a.txt"),
         (OSError("the disk is full"), 2, "the disk is full"),
+        (FileNotFoundError(2, "No such file", "a\nb\x1b[31m"), 2, "No such file: a b\N{REPLACEMENT CHARACTER}[31m"),
+        (ValueError("no folder a\r\n\nb; give another"), 2, "no folder a b; give another"),
+        (KeyError("x" * 100_000), 2, "x" * (cli.LONGEST - 1) + "…"),
         (KeyboardInterrupt(), 130, "stopped"),
     ],
 )
@@ -111,9 +114,29 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         cli.main(["heads", "any"])
 
 
-def test_no_command_and_an_unknown_one_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, message in (([], "COMMAND"), (["fly"], "invalid choice: 'fly'")):
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments)
-        assert ended.value.code == 2
-        assert message in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND; cli.py --help tells more"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["heads"], "cli.py heads --help tells more"),
+        (["heads", "reader", "a\nb"], "unrecognized arguments: a"),
+        (["runs", "--prune", "x" * 100_000], "cli.py runs --help tells more"),
+    ],
+)
+def test_arguments_that_nobody_understands_are_refused_in_one_sentence(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.startswith("headlight: ")
+    assert said.count("\n") == 1
+    assert len(said) < 1100
+
+
+def test_a_task_of_many_letters_is_not_repeated_whole(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", folder, "--task", "é" * 10_000]) == 2
+    assert "…'; known: " in capsys.readouterr().err

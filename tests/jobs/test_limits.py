@@ -54,6 +54,8 @@ def test_an_upload_may_have_its_size_and_not_a_byte_more(monkeypatch: pytest.Mon
     assert uploads.keep("rows.csv", b"a" * 2**20)
     with pytest.raises(ValueError, match=r"rows.csv has 1.0 MB; at most 1 are allowed here"):
         uploads.keep("rows.csv", b"a" * (2**20 + 1))
+    with pytest.raises(ValueError, match=r"^a\ufffdb.csv has 1.0 MB"):
+        uploads.keep("a\nb.csv", b"a" * (2**20 + 1))
 
 
 @pytest.mark.parametrize("field", ["text", "pair"])
