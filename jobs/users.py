@@ -30,20 +30,23 @@ def login() -> str:
     given = os.environ.get("HEADLIGHT_LOGIN") or OFF
     if given not in LOGINS:
         raise ValueError(f"HEADLIGHT_LOGIN is {given[:40]!r}; allowed are {', '.join(LOGINS)}")
+    if given == PASSWORD:
+        _given_secret()  # said at once, not when somebody signs in
     return given
 
 
 def users() -> dict[str, str]:
     """The hash of every user's password, from the file HEADLIGHT_USERS, by default `users` in the home."""
-    path = Path(os.environ.get("HEADLIGHT_USERS") or home() / "users")
+    given = os.environ.get("HEADLIGHT_USERS") or ""
+    named = Path(given or "users").name
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = (Path(given) if given else home() / named).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"no list of users in {path.name}; make one with: python cli.py password NAME") from error
+        raise ValueError(f"no list of users in {named}; make one with: python cli.py password NAME") from error
     entries = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     found = dict(entry.partition(":")[::2] for entry in entries)
     if not found or not all(NAME.fullmatch(name) and _parts(hashed) for name, hashed in found.items()):
-        raise ValueError(f"{path.name} has a line that is not NAME:HASH; make one with: python cli.py password NAME")
+        raise ValueError(f"{named} has a line that is not NAME:HASH; make one with: python cli.py password NAME")
     return found
 
 
@@ -82,7 +85,7 @@ def user_of(word: str, now: float | None = None) -> str:
         hashed = users().get(name, "")
         right = hmac.compare_digest(signature.encode(), _signature(payload, hashed).encode())
         holds = bool(hashed) and right and (time.time() if now is None else now) < until
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):  # what is no word of ours may be any JSON
         return ""
     return str(name) if holds else ""
 
@@ -94,21 +97,32 @@ def _signature(payload: str, hashed: str) -> str:
 
 def _secret() -> str:
     """HEADLIGHT_SECRET, else one that is made once and kept in the home, for the server's eyes only."""
-    given = os.environ.get("HEADLIGHT_SECRET", "")
+    given = _given_secret()
     if given:
-        if len(given) < 32:
-            raise ValueError("HEADLIGHT_SECRET is shorter than 32 characters")
         return given
-    path = home() / "secret"
+    try:
+        found = _kept_secret(home() / "secret")
+    except OSError as error:
+        raise ValueError("the file `secret` in the home cannot be read or written") from error
+    if len(found) < 32:
+        raise ValueError("the file `secret` in the home is broken; delete it, and everybody signs in again")
+    return found
+
+
+def _given_secret() -> str:
+    given = os.environ.get("HEADLIGHT_SECRET", "")
+    if given and len(given) < 32:
+        raise ValueError("HEADLIGHT_SECRET is shorter than 32 characters")
+    return given
+
+
+def _kept_secret(path: Path) -> str:
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(32))
     except FileExistsError:
         pass
-    found = path.read_text(encoding="utf-8").strip()
-    if len(found) < 32:
-        raise ValueError("the file `secret` in the home is broken; delete it, and everybody signs in again")
-    return found
+    return path.read_text(encoding="utf-8").strip()
 
 
 def _parts(hashed: str) -> tuple[bytes, bytes] | None:

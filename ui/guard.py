@@ -57,22 +57,30 @@ HEADERS = {
 
 
 class Headers:
-    """Puts the security headers on every response that does not set its own."""
+    """Puts the security headers on every response that does not set its own, that to a fault of ours among them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, and the response back with the headers."""
+        began = False
 
         async def sent(message: Message) -> None:
+            nonlocal began
             if message["type"] == "http.response.start":
+                began = True
                 given = {name.lower() for name, _ in message["headers"]}
                 own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
                 message["headers"] = [*message["headers"], *(pair for pair in own if pair[0] not in given)]
             await send(message)
 
-        await self.app(scope, receive, sent)
+        try:
+            await self.app(scope, receive, sent)
+        except Exception:
+            if scope["type"] == "http" and not began:
+                await PlainTextResponse("a fault of this server; its log says more", 500)(scope, receive, sent)
+            raise
 
 
 class SignedIn:
@@ -97,7 +105,7 @@ class SignedIn:
 
 def _refusal(connection: HTTPConnection) -> Response | None:
     """The answer to a request that may not pass."""
-    path = connection.url.path
+    path = connection.scope["path"]  # as routes see it: a parsed address lacks tabs and newlines
     try:
         if demo() and path.startswith(UPLOADS):
             return PlainTextResponse("this is a demo, which takes no data of your own", 403)
@@ -108,14 +116,15 @@ def _refusal(connection: HTTPConnection) -> Response | None:
     except ValueError as error:
         return PlainTextResponse(str(error), 503)
     if connection.scope.get("method") == "GET" and "text/html" in connection.headers.get("accept", ""):
-        asked = f"{path}?{connection.url.query}" if connection.url.query else path
+        query = connection.scope["query_string"]
+        asked = path.encode("utf-8", "replace") + (b"?" + query if query else b"")
         return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='/')}", 303)
     return PlainTextResponse("sign in first", 401)
 
 
 def _passes(connection: HTTPConnection) -> bool:
     """Whether somebody signed in who may come in, nobody has to, or the path is there for everybody."""
-    how, path = login(), connection.url.path
+    how, path = login(), connection.scope["path"]
     if how == OFF or path in OPEN:
         return True
     if how == OIDC:

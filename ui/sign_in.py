@@ -6,7 +6,7 @@ import asyncio
 import math
 from html import escape
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -60,14 +60,15 @@ async def sign_in(request: Request) -> Response:
     try:
         async with _CHECKS:
             right = await asyncio.to_thread(is_right, given["name"], given["password"])
-    except ValueError as error:  # of the list of users, not of what was typed
+        word = signed_word(given["name"]) if right else ""
+    except ValueError as error:  # of the list of users or the secret, not of what was typed
         return _form("/", str(error), status=503)
     if not right:
         return _form(inside(given["next"]), "Name or password is wrong.", given["name"], 401)
     _TRIES.right(*keys)
     response = RedirectResponse(inside(given["next"]), 303)
     response.set_cookie(
-        COOKIE, signed_word(given["name"]), max_age=SECONDS_SIGNED_IN, path="/", httponly=True, samesite="lax",
+        COOKIE, word, max_age=SECONDS_SIGNED_IN, path="/", httponly=True, samesite="lax",
         secure=_is_secure(request),
     )  # fmt: skip
     return response
@@ -84,9 +85,8 @@ async def sign_out(request: Request) -> Response:
 
 def inside(path: str) -> str:
     """The path if it stays on this server, else the first page."""
-    parts = urlsplit(path)
     stays = path.startswith("/") and not path.startswith(("//", SIGN_IN)) and "\\" not in path and path.isprintable()
-    return path if stays and not parts.scheme and not parts.netloc else "/"
+    return path if stays else "/"
 
 
 def _form(following: str, wrong: str = "", name: str = "", status: int = 200) -> Response:
@@ -117,11 +117,11 @@ async def _given(request: Request) -> dict[str, str]:
 
 def _same_site(request: Request) -> bool:
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or origin.partition("://")[2] == request.headers.get("host")
 
 
 def _is_secure(request: Request) -> bool:
-    return request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+    return request.scope["scheme"] == "https" or request.headers.get("x-forwarded-proto") == "https"
 
 
 ROUTES = [

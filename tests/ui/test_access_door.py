@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_urlsafe
@@ -22,7 +23,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from jobs import users
 from jobs.users import SECONDS_SIGNED_IN, entry, is_right, signed_word, user_of
 from ui import provider, sign_in
-from ui.guard import HEADERS, middleware
+from ui.guard import HEADERS, Headers, middleware
 from ui.sign_in import ROUTES, inside
 from ui.tries import FREE_TRIES, LONGEST_WAIT, MOST_REMEMBERED, Tries
 
@@ -86,8 +87,9 @@ def ask(app: Any, path: str, method: str = "GET", headers: dict[str, str] | None
     given = {"host": HOST} | (headers or {})
     scope = {
         "type": "websocket" if method == "SOCKET" else "http", "method": method, "scheme": "http", "path": path,
-        "raw_path": path.encode(), "query_string": query.encode(), "subprotocols": [], "server": ("localhost", 8501),
-        "client": ("10.0.0.1", 1), "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        "raw_path": path.encode(), "query_string": os.fsencode(query), "subprotocols": [],
+        "server": ("localhost", 8501), "client": ("10.0.0.1", 1),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }  # fmt: skip
     kind = {"type": "websocket.connect"} if method == "SOCKET" else {"type": "http.request", "body": body}
 
@@ -231,6 +233,41 @@ def test_a_missing_or_broken_list_of_users_lets_nobody_pass(door: Any, home: Pat
     assert "no list of users" in signed_in(door).body
 
 
+@pytest.mark.parametrize("path", ["/sign-in\t", "/sign\n-in", "/_stcore/health\r", "/_stcore/\thealth"])
+def test_a_path_that_only_looks_open_is_not(door: Any, path: str) -> None:
+    assert ask(door, path).status == 401
+
+
+def test_bytes_that_are_no_text_lead_to_the_sign_in_like_any_others(door: Any) -> None:
+    answer = ask(door, "/runs?a=\udcff", headers={"accept": "text/html"})
+    assert (answer.status, answer.headers["location"]) == (303, "/sign-in?next=/runs%3Fa%3D%FF")
+    assert ask(door, "/sign-in?next=//[&\udcff").status == 200
+    form = {"name": "ada", "password": PASSWORD}
+    assert ask(door, "/sign-in?\udcff", "POST", form=form).status == 303
+
+
+def test_a_secret_that_is_too_short_lets_nobody_pass(door: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    word = cookie()
+    monkeypatch.setenv("HEADLIGHT_SECRET", "short")
+    for path in ("/", "/sign-in"):
+        answer = ask(door, path, headers=word)
+        assert (answer.status, answer.body) == (503, "HEADLIGHT_SECRET is shorter than 32 characters")
+
+
+def test_a_home_or_a_secret_that_cannot_be_used_is_said_by_the_sign_in(
+    door: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = cookie()
+    (home / "secret").unlink()
+    (home / "secret").mkdir()
+    assert ask(door, "/", headers=word).status == 401
+    assert "the file `secret` in the home cannot be read" in signed_in(door).body
+    monkeypatch.setenv("HEADLIGHT_HOME", str(home / "users"))
+    assert ask(door, "/", headers=word).status == 401
+    assert ask(door, "/sign-in", headers=word).status == 200
+    assert (signed_in(door).status, "no list of users" in signed_in(door).body) == (503, True)
+
+
 def test_a_demo_takes_no_upload_whoever_sends_it(door: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_DEMO", "1")
     assert ask(door, "/_stcore/upload_file/a/b", "PUT", cookie()).status == 403
@@ -259,6 +296,22 @@ def test_every_answer_has_the_headers_once_refusals_among_them(door: Any) -> Non
     assert "http" not in policy
     assert "default-src 'none'" in answers[4].headers["content-security-policy"], "the sign-in has no script at all"
     assert ask(door, "/own", headers=cookie()).headers["x-frame-options"] == "DENY", "what a page sets itself stays"
+
+
+def test_a_fault_behind_the_door_has_the_headers_too_and_is_not_hidden() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def fault(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(Headers(fault)({"type": "http"}, None, send))
+    assert sent[0]["status"] == 500
+    assert {name.lower().encode() for name in HEADERS} <= {name for name, _ in sent[0]["headers"]}
+    assert b"ZeroDivision" not in sent[1]["body"]
 
 
 def test_the_headers_for_a_proxy_are_those_of_the_door() -> None:
@@ -296,7 +349,8 @@ def test_what_was_typed_comes_back_as_text(door: Any) -> None:
 
 
 def test_a_form_from_another_site_is_refused(door: Any) -> None:
-    assert signed_in(door, origin="https://evil.example").status == 403
+    for origin in ("https://evil.example", f"https://evil.example/{HOST}", "http://[", "null", ""):
+        assert signed_in(door, origin=origin).status == 403
     assert signed_in(door, origin=f"http://{HOST}").status == 303
     assert ask(door, "/sign-out", "POST", cookie() | {"origin": "https://evil.example"}).status == 403
 
@@ -352,7 +406,7 @@ def test_a_word_that_was_changed_or_made_up_names_nobody() -> None:
     forged = [
         "", ".", "x.y", payload, f"{payload}.", f"{payload}.{'0' * 64}", f"{others[0]}.{signature}",
         word[:-1] + ("0" if word[-1] != "0" else "1"), f"{b'[]'.hex()}.{signature}", f"{b'7'.hex()}.x", "\u00e9.\u00e9",
-        f"{b'[[1], 2]'.hex()}.x",
+        f"{b'[[1], 2]'.hex()}.x", f"{(b'[' * 15_000).hex()}.x",
     ]  # fmt: skip
     assert [user_of(one) for one in forged] == [""] * len(forged)
 
@@ -411,7 +465,16 @@ def test_a_line_with_a_bad_name_or_a_short_password_is_not_made(name: str, passw
 
 @pytest.mark.parametrize(
     "path",
-    ["", "https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb", "/sign-in"],
+    [
+        "",
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/a\nb",
+        "/sign-in",
+        "//[",
+    ],
 )
 def test_the_way_after_the_sign_in_stays_on_this_server(path: str) -> None:
     assert inside(path) == "/"
