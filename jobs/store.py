@@ -187,6 +187,16 @@ class Store:
             (kept,) = connection.execute("SELECT kept FROM runs WHERE id = ?", (self.get(run_id).id,)).fetchone()
         return bool(kept)
 
+    def listed(self, n: int = 500) -> list[Run]:
+        """What `runs` gives, without results: those are long to read, and who lists runs often needs few of them."""
+        columns = COLUMNS.replace("result", "NULL")
+        with self._connected() as connection:
+            rows = connection.execute(
+                f"SELECT {columns} FROM runs WHERE kept AND owner = ifnull(?, owner) ORDER BY created DESC, id LIMIT ?",
+                (self.owner, n),
+            ).fetchall()
+        return [self._run(row) for row in rows]
+
     def glance(self, n: int = 500) -> list[tuple[str, str, str, int, int]]:
         """Id, title, state, done and total of what `runs` gives, for who looks often: results are long to read."""
         with self._connected() as connection:

@@ -11,6 +11,7 @@ from jobs.client import submit
 from jobs.kind import kind_of
 from jobs.kinds.methods import MethodsQuestion, code_mark
 from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
+from jobs.store import Store
 from ui.asking import known, store
 from ui.compared_runs import Compared, compared, front_title, has_curve, timed, timing_of
 from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
@@ -27,15 +28,28 @@ DAY = 86_400
 AXES = {"Parameters": PARAMETERS, "Operations": OPERATIONS, "Measured time": LATENCY}
 
 
+@st.cache_resource(show_spinner=False, max_entries=5000)
+def came_of(run_id: str, mark: tuple[object, ...], _store: Store) -> tuple[str, tuple[float, ...]]:
+    """The result of a run in a few words, and the values of its curve if it has one.
+
+    Kept for all pages: a result is long to read, and every open table shows those of all runs. `mark` is what they
+    depend on.
+    """
+    del mark
+    run = _store.get(run_id)
+    order = split_points(_store.points(run_id))[0] if has_curve(run) else []
+    return headline(run), tuple(point["value"] for point in order)
+
+
 def table(runs: list[Run], now: float) -> pd.DataFrame:
     """One row a run; those with a curve show it."""
-    curves = {run.id: split_points(store().points(run.id))[0] for run in runs if has_curve(run)}
+    told = [came_of(run.id, (run.state, run.finished, run.done, run.message), store()) for run in runs]
     return pd.DataFrame(
         {
             "Run": [run.title for run in runs],
             "State": [run.state if run.ended else f"{100 * run.share:.0f} %" for run in runs],
-            "Result": [headline(run) for run in runs],
-            "Curve": [[point["value"] for point in curves.get(run.id, ())] for run in runs],
+            "Result": [words for words, _ in told],
+            "Curve": [list(curve) for _, curve in told],
             "Took": [duration(run.seconds(now)) if run.started else "" for run in runs],
             "Asked": [pd.Timestamp(run.created, unit="s", tz="UTC") for run in runs],
         }
@@ -188,7 +202,7 @@ def chosen_of(known: list[str]) -> list[str]:
 def show_runs() -> None:
     """The table, beside it the run that was ticked last or that the link names, and the ticked ones compared."""
     now = time.time()
-    runs = store().runs()
+    runs = store().listed()
     if not runs:
         with st.container(border=True, key="history"):
             st.html('<h2 class="hl-card-title">Nothing was computed yet</h2>')
@@ -221,7 +235,7 @@ def show_runs() -> None:
         st.query_params["run"] = picked
         st.rerun()
     named = chosen_of([run.id for run in runs])
-    chosen = [run for run in runs if run.id in named]
+    chosen = [store().get(one) for one in named]
     if marks_of(chosen) != st.session_state.get("reported"):  # one has ended or got a name: so have the files
         st.rerun()
     together = compared(store(), chosen)
@@ -253,7 +267,7 @@ def show_page() -> None:
         with one_sentence():
             show_downloads(chosen)
     moving = any(run.state in WAITING for run in chosen)  # only then a curve grows on the page
-    st.fragment(show_runs, run_every=paced(1.0) if moving else None)()
+    st.fragment(show_runs, run_every=paced(2.0) if moving else None)()
     if not moving:
         wait_for_change(seen)
 

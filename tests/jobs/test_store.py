@@ -166,6 +166,14 @@ def test_only_a_run_that_has_ended_can_be_deleted_and_its_folder_goes_with_it(st
         store.get(run.id)
 
 
+def test_a_list_is_all_runs_without_their_results(store: Store) -> None:
+    done, failed = ask(store, Counting("a")), ask(store, Counting("b"))
+    store.end(done.id, DONE, result={"long": "result"})
+    store.end(failed.id, FAILED, "for a reason")
+    assert store.listed() == [replace(run, result=None) for run in store.runs()]
+    assert store.listed(n=1) == store.listed()[:1]
+
+
 def test_pruning_deletes_what_ended_long_ago(store: Store) -> None:
     old, new, waiting = (ask(store, Counting(name)) for name in ("old", "new", "waiting"))
     for run in (old, new):

@@ -46,7 +46,18 @@ def test_the_table_is_drawn_again_by_itself_only_while_the_run_beside_it_is_unde
     app.query_params["run"] = waiting.id
     intervals.clear()
     assert not app.run().exception
-    assert sorted(intervals) == [1.0, 2.0]
+    assert sorted(intervals) == [2.0, 2.0]
+
+
+def test_results_are_read_once_however_often_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [run_here(Store(), Counting(name)) for name in ("looker", "reader", "writer")]
+    app = opened().run()
+    read: list[str] = []
+    get = Store.get
+    monkeypatch.setattr(Store, "get", lambda self, run_id: read.append(run_id) or get(self, run_id))
+    for _ in range(2):
+        assert not app.run().exception
+    assert not {one.id for one in runs[:-1]} & set(read)  # the newest stands beside the table
 
 
 def test_what_the_table_shows_is_other_once_a_run_has_come_or_ended_or_got_another_name() -> None:
