@@ -12,6 +12,7 @@ from torch import nn
 
 T = TypeVar("T")
 
+DEVICES = ("cpu", "cuda", "mps")
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
 
@@ -21,6 +22,8 @@ def pick_device(wanted: str = "auto") -> torch.device:
         wanted = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = torch.device(wanted)
+        if device.type not in DEVICES:
+            raise RuntimeError(f"torch knows {device.type}, Headlight does not")
     except RuntimeError as error:
         raise ValueError(f"no device {wanted!r}; allowed are auto, cpu, cuda, cuda:0 and mps") from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

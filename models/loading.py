@@ -44,6 +44,9 @@ Progress = Callable[[str], None]
 OWN_ARCHITECTURES: dict[str, type[PreTrainedModel]] = {"AllAttentionForCausalLM": AllAttentionForCausalLM}
 HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
 HUB_TIMEOUT_SECONDS = 4.0
+OWN_ATTENTION = ("eager", "sdpa")
+"""Ways to compute attention that are part of transformers and torch."""
+
 LARGEST_CONFIG = 2**22
 
 # Here and not where it is defined: an exported copy of the architecture must not take the place of its smaller shape.
@@ -119,11 +122,24 @@ def read_config(folder: Path) -> PreTrainedConfig:
         reason = "it asks to run its own code, which is refused" if asks_for_code else "transformers does not know it"
         named = shown(repr(kind))
         raise ValueError(f"{path} names the model type {named}: {reason}; allowed are the types of transformers")
+    if isinstance(record.get("backbone"), str):  # which transformers would fetch from the hub
+        raise ValueError(
+            f"{path} names {shown(record['backbone'])!r} as its backbone; allowed are models whose weights are all in "
+            "their own folder"
+        )
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:
         raise ValueError(f"{path} is not a valid configuration: {_first_line(error)}") from error
     config.__dict__.pop("auto_map", None)  # names code, which is never run
+    return _with_own_attention(config)
+
+
+def _with_own_attention(config: PreTrainedConfig) -> PreTrainedConfig:
+    """The configuration without attention of a name that transformers would look up as code on the hub."""
+    named = getattr(config, "_attn_implementation", None)
+    if named is not None and named not in OWN_ATTENTION:
+        config._attn_implementation = None
     return config
 
 

@@ -251,6 +251,17 @@ def test_code_in_the_folder_of_a_known_model_is_never_run(folder: Path, tmp_path
     assert not trace.exists()
 
 
+@pytest.mark.parametrize("field", ["attn_implementation", "_attn_implementation"])
+def test_attention_that_would_come_from_the_hub_is_not_asked_for(field: str, folder: Path) -> None:
+    configure(folder, **{field: "somebody/kernel"})
+    assert load(folder).model.config._attn_implementation in ("eager", "sdpa")
+
+
+def test_a_backbone_that_would_come_from_the_hub_is_refused(folder: Path) -> None:
+    configure(folder, model_type="detr", backbone="somebody/backbone", use_timm_backbone=False)
+    assert "names 'somebody/backbone' as its backbone; allowed are models whose weights are all in" in refused(folder)
+
+
 # files that are none
 
 
