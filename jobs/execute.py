@@ -55,7 +55,7 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
             with closing(steps):
                 result = _follow(store, run, steps, between)
     except (ValueError, KeyError) as error:
-        _end(store, run, FAILED, str(error.args[0] if error.args else error))
+        _end(store, run, FAILED, str(error.args[0] if isinstance(error, KeyError) and error.args else error))
     except OSError as error:
         log.exception("run %s", run.id)
         _end(store, run, *_trouble(error))

@@ -44,16 +44,14 @@ def write_whole(path: Path, content: bytes) -> None:
             raise
 
 
-def trouble(path: Path, error: sqlite3.Error) -> OSError:
-    """What is wrong with a file of SQLite, as an OSError in one sentence."""
+def trouble(path: Path, error: sqlite3.Error, advice: str = "") -> OSError:
+    """What is wrong with a file of SQLite, as an OSError in one sentence, with what to do where it is damaged."""
     said, kept = str(error), "what was computed is kept"
     if "locked" in said or "busy" in said:
         return OSError(f"{path} is locked by another program; {kept}: try again, or resume the run")
     if "full" in said:
         return OSError(f"the disk of {path.parent} is full; {kept}: make room and resume the run")
     if "malformed" in said or "not a database" in said:
-        return OSError(
-            f"{path} is damaged: {said}; stop the app and put {path.stem}{BACKUP} in its place, "
-            "which has what was finished before"
-        )
+        in_its_place = f"stop the app and put {path.stem}{BACKUP} in its place, which has what was finished before"
+        return OSError(f"{path} is damaged: {said}; {advice or in_its_place}")
     return OSError(f"{path} cannot be used: {said}")

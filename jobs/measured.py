@@ -13,6 +13,7 @@ from typing import Any
 from jobs.home import trouble
 
 FILE = "measured.sqlite"
+ADVICE = "stop the app and delete it: it only saves time, and no run is lost with it"
 EDITION = 2
 """Raised when the same mask would be measured otherwise than before, so that old measurements are not taken."""
 
@@ -81,6 +82,6 @@ class Measured(MutableMapping[str, dict[str, Any]]):
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
         except sqlite3.DatabaseError as error:
-            raise trouble(self.path, error) from error
+            raise trouble(self.path, error, ADVICE) from error
         finally:
             connection.close()

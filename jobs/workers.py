@@ -25,7 +25,7 @@ _LOCK = threading.Lock()
 
 def slots() -> int:
     """How many long runs may run at once: HEADLIGHT_SLOTS, by default 1."""
-    given = os.environ.get("HEADLIGHT_SLOTS", "1")
+    given = os.environ.get("HEADLIGHT_SLOTS") or "1"
     if not given.isdecimal() or not 1 <= int(given) <= 64:
         raise ValueError(f"HEADLIGHT_SLOTS is {given!r}; allowed is a whole number from 1 to 64")
     return int(given)
@@ -95,4 +95,7 @@ def _only_one_process(path: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":  # ahead of the server: the desk takes seconds to start
-    ensure_workers(Store(), ["desk"])
+    try:
+        ensure_workers(Store(), ["desk"])
+    except (OSError, ValueError) as error:
+        sys.exit(f"Headlight cannot start: {error}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -496,6 +497,18 @@ def test_a_process_of_before_a_restart_of_the_machine_is_dead_whatever_its_numbe
         assert not Identity(own.pid, own.started, "another").alive
     assert Identity.parse(str(own)) == own
     assert Identity.parse("12 3.5") == Identity(12, 3.5)
+
+
+# a home that cannot be used
+
+
+def test_a_start_without_a_home_that_can_be_used_is_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file")
+    command = [sys.executable, "-m", "jobs.workers"]
+    tried = subprocess.run(command, env=os.environ | {"HEADLIGHT_HOME": str(home)}, capture_output=True, check=False)
+    assert tried.returncode == 1
+    assert re.fullmatch(r"Headlight cannot start: .*home'?\n", tried.stderr.decode())
 
 
 # a killed server

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.measured import EDITION, Measured
+from jobs.measured import EDITION, FILE, Measured
 
 
 def test_what_was_put_is_there_for_everybody_who_asks_about_the_same(tmp_path: Path) -> None:
@@ -62,3 +62,10 @@ def test_many_write_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(Measured(tmp_path, "model")) == 40
+
+
+def test_a_damaged_file_is_named_with_what_to_do_which_is_not_a_copy_that_nobody_makes(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"not a database, but long enough to be read as one" * 100)
+    with pytest.raises(OSError, match=r"is damaged: .*; stop the app and delete it") as caught:
+        Measured(tmp_path, "model")
+    assert "backup" not in str(caught.value)
