@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import transformers
 from transformers import PreTrainedModel
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
+from transformers.dynamic_module_utils import get_cached_module_file, get_class_from_dynamic_module
+from transformers.utils.hub import HF_MODULES_CACHE
 
 from models import shrink
 from models.example_inputs import main_output
@@ -77,13 +79,22 @@ def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
     _check_code(folder, config.get("auto_map"))
     name = next(name for auto, name in config["auto_map"].items() if auto != "AutoConfig")
     cls: Any = get_class_from_dynamic_module(name, str(folder))  # never an architecture of this process
-    model = cls.from_pretrained(folder, dtype=reference.expected.dtype).eval().to(reference.expected.device)
+    try:
+        model = cls.from_pretrained(folder, dtype=reference.expected.dtype).eval().to(reference.expected.device)
+    finally:
+        _forget_copy(folder)
     loaded = HeadModel(model, None, ())
     outputs = []
     for implementation in attention_implementations(model):
         with attending(model, implementation):
             outputs.append(main_output(loaded, reference.inputs))
     return outputs, loaded.n_parameters
+
+
+def _forget_copy(folder: Path) -> None:
+    """Removes the copy of the code that transformers made in its cache, under the name of a folder soon gone."""
+    package, name, *_ = Path(get_cached_module_file(str(folder), MODELLING_FILE)).parts
+    shutil.rmtree(Path(HF_MODULES_CACHE, package, name), ignore_errors=True)
 
 
 def snippet(head_model: HeadModel) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from copy import deepcopy
@@ -59,6 +60,36 @@ def test_the_printed_snippet_loads_the_export_in_a_process_of_its_own(name: str,
     assert float(difference) < 1e-4
     assert needed == str(form == "headlight")
     assert proof.equal
+
+
+EXPORT = """
+import sys
+from models.loading import load
+from pruning.export import export, verify
+from pruning.mask import HeadMask
+
+model = load("looker", device="cpu")
+export(model, HeadMask(model.grid), sys.argv[1], sys.argv[2])
+print(verify(sys.argv[1]).equal)
+"""
+
+
+@pytest.mark.parametrize("form", ["standalone", "onnx"])
+def test_an_export_leaves_nothing_in_the_home_of_its_user(form: str, tmp_path: Path) -> None:
+    kept_out = ("HF_HOME", "HF_MODULES_CACHE", "XDG_CACHE_HOME", "ORT_DISABLE_TELEMETRY")
+    environment = {name: value for name, value in os.environ.items() if name not in kept_out}
+    command = [sys.executable, "-c", EXPORT, str(tmp_path / "out"), form]
+    run = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment | {"HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stdout == "True\n", run.stderr
+    left = [path for path in (tmp_path / "home").rglob("*") if path.is_file() and path.name != "__init__.py"]
+    assert left == []
 
 
 def test_the_smaller_file_is_smaller(tmp_path: Path) -> None:
