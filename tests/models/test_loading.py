@@ -36,6 +36,8 @@ def test_precision_and_device_are_as_asked(folder: Path) -> None:
 def test_unknown_devices_and_precisions_are_refused() -> None:
     with pytest.raises(ValueError, match="no device 'gpu'; allowed are auto, cpu, cuda"):
         pick_device("gpu")
+    with pytest.raises(ValueError, match="no device 'vulkan'; allowed are auto, cpu, cuda"):
+        pick_device("vulkan")  # which torch knows
     with pytest.raises(ValueError, match="no device 'cuda:99' on this machine"):
         pick_device("cuda:99")
     with pytest.raises(ValueError, match="no precision 'int3'; allowed are auto, float32"):
