@@ -12,7 +12,7 @@ from typing import NoReturn
 from commands.command import commands
 from commands.progress import say, show_progress
 from models.panics import is_panic
-from models.shown import shown
+from models.shown import is_text, shown
 
 LONGEST = 1000
 """Characters of a sentence; what is longer repeats what it was given."""
@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; bad input gives one sentence on standard error and exit code 2."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(_all_text(given))
     try:
         record, text = options.run(options)
     except KeyError as error:
@@ -40,11 +41,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not is_panic(error):
             raise
         return _ended(2, f"a file of this model cannot be used for this: {shown(str(error), 200)}")
+    return _answered(json.dumps(record) if options.json else text) or int(record.get("equal") is False)
+
+
+def _all_text(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments, if they can be written down; bytes of a shell that are no text cannot."""
+    for one in arguments:
+        if not is_text(one):
+            sys.exit(_ended(2, f"{shown(one, 200)} is not text in UTF-8, which every argument must be"))
+    return arguments
+
+
+def _answered(text: str) -> int:
+    """Prints the answer."""
     try:
-        print(json.dumps(record) if options.json else text, flush=True)
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1 if record.get("equal") is False else 0
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python tries again when it ends
+        if not isinstance(error, BrokenPipeError):  # whose reader, `head` for one, has seen enough
+            return _ended(2, f"the answer could not be written: {error.strerror}")
+    return 0
 
 
 def _ended(code: int, sentence: str) -> int:

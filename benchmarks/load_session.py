@@ -30,7 +30,7 @@ SECONDS_FOR_NUMBERS = 20
 SECONDS_FOR_A_TICK = 20
 """After which a session ticks again: the table may have moved under the pointer."""
 
-SECONDS_BETWEEN_GLANCES = 0.5
+SECONDS_BETWEEN_GLANCES = 1.0
 
 CELLS = '.hl-editing [role="gridcell"]'
 GRID = ".st-key-grid [role=gridcell]"
@@ -59,7 +59,7 @@ class Pace:
 FIRST = Pace(300, (0.1, 0.5))
 """Of a first visit, which has scores computed that every later one finds."""
 
-MANY = Pace(90, (5.0, 15.0))
+MANY = Pace(90, (10.0, 30.0))
 
 
 @dataclass

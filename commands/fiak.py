@@ -9,6 +9,7 @@ from commands.command import Answer, Command, register
 from commands.judging import judged_by, task_arguments
 from commands.loading import model_argument
 from commands.running import finished
+from commands.seeds import seed
 
 SCORES = 0.7
 STAGES = {
@@ -47,7 +48,7 @@ class Fiak(Command):
         parser.add_argument("--rate", type=float, default=2e-4, help="learning rate (default: 2e-4)")
         parser.add_argument("--batch", type=int, default=16, help="examples a step (default: 16)")
         parser.add_argument("--length", type=int, default=None, help="tokens of the longest input")
-        parser.add_argument("--seed", type=int, default=0, help="of the order of the data (default: 0)")
+        parser.add_argument("--seed", type=seed, default=0, help="of the order of the data (default: 0)")
         parser.add_argument("--n", type=int, default=None, help="report on the first N examples only")
         task_arguments(parser, split="test")
 

@@ -11,6 +11,7 @@ from commands.judging import judged_by
 from commands.loading import model_argument
 from commands.progress import say
 from commands.running import finished
+from commands.seeds import seed
 from models.shown import shown
 
 RECORDED = ("scheme", "mask", "removed", "gates", "scores", "price", "parameters", "parameters_dense", "report")
@@ -40,7 +41,7 @@ class Learn(Command):
         parser.add_argument("--steps", type=int, default=400, help="steps of the gates (default: 400)")
         parser.add_argument("--finetune", type=int, default=100, help="steps after the heads are gone (default: 100)")
         parser.add_argument("--n", type=int, default=None, help="report on the first N examples of each split alone")
-        parser.add_argument("--seed", type=int, default=0, help="another seed is another run (default: 0)")
+        parser.add_argument("--seed", type=seed, default=0, help="another seed is another run (default: 0)")
         parser.add_argument(
             "--training", nargs="+", default=[], metavar="NAME=VALUE", help="rate, batch, every, patience, n_judged"
         )

@@ -23,6 +23,8 @@ class Password(Command):
         """Asks twice where somebody types; nothing is written anywhere."""
         from jobs.users import entry
 
+        if sys.stdin is None:
+            raise ValueError("no password was given: standard input is closed; type one, or give it by a pipe")
         line = entry(options.user, _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n"))
         return {"line": line}, line
 

@@ -25,11 +25,17 @@ class Runs(Command):
         """Perhaps a run and what shall become of it."""
         parser.add_argument("run_id", nargs="?", default="", help="the id of one run")
         parser.add_argument("action", nargs="?", default="show", choices=("show", "cancel", "resume", "delete"))
-        parser.add_argument("--prune", type=float, metavar="DAYS", help="delete all runs that ended so many days ago")
+        parser.add_argument(
+            "--prune",
+            type=float,
+            metavar="DAYS",
+            help="delete all runs that ended so many days ago, and uploads of that age that no run names",
+        )
 
     def run(self, options: Namespace) -> Answer:
         """Looks into the store, and changes it where that was asked."""
         from jobs.store import Store
+        from jobs.uploads import forget
 
         store = Store()
         store.recover()
@@ -37,7 +43,9 @@ class Runs(Command):
             if not 0 <= options.prune < math.inf:
                 raise ValueError(f"--prune {options.prune:g}; allowed is a number of days from 0 on")
             n = store.prune(SECONDS_A_DAY * options.prune)
-            return {"deleted": n}, f"{n} runs deleted that ended more than {options.prune:g} days ago"
+            files = forget(store, SECONDS_A_DAY * options.prune)
+            told = f"{n} runs deleted that ended more than {options.prune:g} days ago, and {files} uploaded files"
+            return {"deleted": n, "uploads": files}, told
         if options.run_id:
             return _one_run(store, options.run_id, options.action)
         found = store.runs()

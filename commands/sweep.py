@@ -9,6 +9,7 @@ from commands.command import Answer, Command, register
 from commands.judging import judged_by, task_arguments
 from commands.loading import model_argument
 from commands.running import finished
+from commands.seeds import seed
 
 SETTINGS = ("at_least", "scope", "seed", "first")
 SHOWN = ("removed", "value", "low", "high", "loss", "parameters")
@@ -63,7 +64,7 @@ def strategy_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--option", nargs="+", default=[], metavar="NAME=VALUE", help="options of the method")
     parser.add_argument("--scope", help="global, layer or bank: within what heads compete")
     parser.add_argument("--at-least", type=int, metavar="N", help="heads that every layer keeps")
-    parser.add_argument("--seed", type=int, help="of the strategy random")
+    parser.add_argument("--seed", type=seed, help="of the strategy random")
     parser.add_argument("--first", metavar="ROLES", help="of the strategy role: roles that go first")
     parser.add_argument("--banks", default="", help="only heads of these banks go, such as encoder; by default all")
     parser.add_argument("--n-scoring", type=int, default=128, help="calibration examples for scores (default: 128)")

@@ -8,6 +8,8 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
+from models.shown import shown
+
 BACKUP = ".backup.sqlite"
 """What the copy of a store is called after its stem."""
 
@@ -17,7 +19,11 @@ LEAST_FREE = 64 * 2**20
 
 def home() -> Path:
     """The folder named by HEADLIGHT_HOME, else `runs` beside the code; it is there when this returns."""
-    folder = Path(os.environ.get("HEADLIGHT_HOME") or Path(__file__).parents[1] / "runs").expanduser().absolute()
+    named = os.environ.get("HEADLIGHT_HOME", "")
+    try:
+        folder = Path(named or Path(__file__).parents[1] / "runs").expanduser().absolute()
+    except RuntimeError as error:  # ~ and a user that is not there
+        raise ValueError(f"HEADLIGHT_HOME is {shown(named)!r}; allowed is a folder") from error
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

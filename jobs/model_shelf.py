@@ -11,7 +11,14 @@ from models.fingerprint import fingerprint
 if TYPE_CHECKING:
     from models.head_model import HeadModel
 
-MOST = 3
+LARGE = 3
+"""Models that stay whatever their size."""
+
+ROOM = 256 * 2**20
+"""Bytes of weights up to which more of them stay: a class that looks at several small ones need not load them anew."""
+
+SMALL = 16
+"""Models that stay at most."""
 
 
 class ModelShelf:
@@ -20,8 +27,7 @@ class ModelShelf:
     What is kept beside a model goes with it.
     """
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self) -> None:
         self._models: OrderedDict[tuple[str, str], HeadModel] = OrderedDict()
         self._beside: dict[tuple[str, str], dict[Any, Any]] = {}
 
@@ -31,7 +37,7 @@ class ModelShelf:
 
         key = name, fingerprint(name)
         if key not in self._models:
-            while len(self._models) >= self.most:
+            while len(self._models) >= (LARGE if self._n_bytes() > ROOM else SMALL):
                 oldest, _ = self._models.popitem(last=False)
                 self._beside.pop(oldest, None)
             self._models[key] = load_model(name, progress=progress)
@@ -41,3 +47,7 @@ class ModelShelf:
     def beside(self, name: str) -> dict[Any, Any]:
         """What is kept beside the model of that name, which is on the shelf."""
         return self._beside.setdefault((name, fingerprint(name)), {})
+
+    def _n_bytes(self) -> int:
+        """Of all weights together."""
+        return sum(weight.nbytes for one in self._models.values() for weight in one.model.parameters())

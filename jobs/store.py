@@ -159,6 +159,11 @@ class Store:
 
     # looking
 
+    def names(self, text: str) -> bool:
+        """Whether any run, of whoever it is, was asked for with this text in its settings."""
+        with self._connected() as connection:
+            return connection.execute("SELECT 1 FROM runs WHERE instr(spec, ?) LIMIT 1", (text,)).fetchone() is not None
+
     def get(self, run_id: str) -> Run:
         """The run of that id as it is now."""
         with self._connected() as connection:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import time
 from pathlib import PurePath
 
 from jobs.home import check_room, home, write_whole
 from jobs.limits import check_upload, demo
 from jobs.permitted import check_data
+from jobs.store import Store
 from models.shown import shown
 
 LENGTH = 16
@@ -44,6 +47,17 @@ def path_of(data: str) -> str:
     if not found:
         raise ValueError(f"no uploaded file {data} on this machine; upload it again")
     return str(found[0])
+
+
+def forget(store: Store, seconds: float) -> int:
+    """Deletes the files that came more than so many seconds ago and that no run names, and says how many."""
+    n = 0
+    for folder in (store.folder / "uploads").glob("*"):
+        came = max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
+        if _MARK.fullmatch(folder.name) and came <= time.time() - seconds and not store.names(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+            n += not folder.exists()
+    return n
 
 
 def _safe_stem(name: str) -> str:

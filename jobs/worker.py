@@ -23,9 +23,11 @@ from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
 from jobs.run import QUESTION, SERVED, Run
 from jobs.store import Store
+from jobs.trimming import trim
 
 SECONDS_BETWEEN_LOOKS = 0.03
 SECONDS_BETWEEN_RECOVERIES = 2.0
+SECONDS_UNTIL_TRIMMED = 1.0
 SECONDS_IDLE = 900.0
 SECONDS_UNKEPT = 3600.0
 """Answers that no history lists are forgotten after this time."""
@@ -45,7 +47,7 @@ class Worker:
 
     def work(self) -> None:
         """Runs what there is to run; returns when idle for long, or when its code is older than that on the disk."""
-        busy, recovered = time.monotonic(), -SECONDS_BETWEEN_RECOVERIES
+        busy, recovered, trimmed = time.monotonic(), -SECONDS_BETWEEN_RECOVERIES, True
         while time.monotonic() - busy < self.seconds_idle:
             if is_outdated():
                 return
@@ -54,8 +56,11 @@ class Worker:
                     self.store.recover()
                 recovered = time.monotonic()
             if self.work_once():
-                busy = time.monotonic()
+                busy, trimmed = time.monotonic(), False
                 continue
+            if not trimmed and time.monotonic() - busy > SECONDS_UNTIL_TRIMMED:
+                trim()
+                trimmed = True
             time.sleep(SECONDS_BETWEEN_LOOKS)
         with self._trying():
             self.store.prune(SECONDS_UNKEPT, kept=False)

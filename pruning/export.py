@@ -86,7 +86,7 @@ def read_record(folder: str | Path) -> dict[str, Any]:
         record = json.loads(path.read_text(encoding="utf-8"))
         known = record["format"] in FORMATS
         int(record["proof"]["parameters_dense"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise ValueError(f"no readable {RECORD_FILE} in {folder}; give a folder that Headlight exported") from error
     if not known:
         raise ValueError(f"{path} names the format {record['format']!r}; allowed are {', '.join(FORMATS)}")

@@ -19,6 +19,7 @@ from torch.export import Dim
 from models.example_inputs import main_output, output_tensor
 from models.head_model import HeadModel
 from models.probe_inputs import accepted
+from models.shown import shown
 from pruning.mask import HeadMask
 from pruning.proof import Reference, attending, attention_implementations
 from pruning.surgery import without_heads
@@ -63,8 +64,11 @@ def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Refere
 def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
     """What onnxruntime makes of the reference inputs, and how many numbers the file holds."""
     path = folder / MODEL_FILE
-    numbers = sum(int(torch.tensor(list(item.dims)).prod()) for item in onnx.load(str(path)).graph.initializer)
-    return [_run(path, reference.inputs)], numbers
+    try:
+        numbers = sum(int(torch.tensor(list(item.dims)).prod()) for item in onnx.load(str(path)).graph.initializer)
+        return [_run(path, reference.inputs)], numbers
+    except Exception as error:  # those of two libraries, without a common kind
+        raise ValueError(f"{path} is no ONNX model that runs here: {shown(str(error), 200)}") from error
 
 
 def snippet(head_model: HeadModel) -> str:

@@ -11,13 +11,17 @@ from models.probe_inputs import accepted
 LONGEST = 2048
 """Tokens that are read of a text at once, whatever a model allows."""
 
+NEEDED = ("batch_decode", "all_special_ids")
+"""What a tokenizer can tell, and what prepares images or hands texts on to two tokenizers cannot."""
+
 
 def text_inputs(head_model: HeadModel, texts: Sequence[tuple[str, str | None]]) -> list[dict[str, list[int]]]:
     """What the model reads of each text or pair of texts, cut to what it can read."""
     firsts, seconds = [text for text, _ in texts], [pair for _, pair in texts]
     if len({second is None for second in seconds}) > 1:
         raise ValueError("some texts have a second text and some do not; all or none must")
-    encoded = tokenizer_of(head_model)(
+    encoded = read_texts(
+        head_model,
         firsts,
         seconds if seconds and seconds[0] is not None else None,
         truncation=True,
@@ -30,15 +34,41 @@ def text_inputs(head_model: HeadModel, texts: Sequence[tuple[str, str | None]]) 
 
 def text_tokens(head_model: HeadModel, texts: Sequence[str]) -> list[list[int]]:
     """The tokens of every text, however long, after a begin token where the tokenizer has one."""
-    tokenizer = tokenizer_of(head_model)
-    begin = tokenizer.bos_token_id
-    tokens: list[list[int]] = tokenizer(list(texts), verbose=False).input_ids
+    begin = tokenizer_of(head_model).bos_token_id
+    tokens: list[list[int]] = read_texts(head_model, list(texts), verbose=False).input_ids
     return [list(ids) if begin is None or ids[:1] == [begin] else [begin, *ids] for ids in tokens]
+
+
+def read_texts(head_model: HeadModel, *texts: Any, **how: Any) -> Any:
+    """Lists of texts as the tokenizer gives them; a ValueError where one has a token that the model does not know.
+
+    On a GPU such a token would end the process.
+    """
+    encoded = tokenizer_of(head_model)(*texts, **how)
+    known = _n_known(head_model, written="text_target" in how)
+    largest = max((token for tokens in encoded.input_ids for token in tokens), default=0)
+    if known is not None and largest >= known:
+        raise ValueError(
+            f"the tokenizer of {head_model.name} gives token {largest} and the model knows {known}; "
+            "it needs the tokenizer that it was trained with"
+        )
+    return encoded
+
+
+def _n_known(head_model: HeadModel, *, written: bool) -> int | None:
+    """How many tokens a model reads, or writes; None where it does not say."""
+    model = head_model.model
+    try:
+        table = model.get_output_embeddings() if written else model.get_input_embeddings()
+    except (AttributeError, NotImplementedError):
+        return None
+    weight = getattr(table, "weight", None)
+    return None if weight is None else len(weight)
 
 
 def tokenizer_of(head_model: HeadModel) -> Any:
     """The model's tokenizer; a ValueError if it has none."""
-    if not callable(head_model.tokenizer) or not hasattr(head_model.tokenizer, "batch_decode"):
+    if not callable(head_model.tokenizer) or not all(hasattr(head_model.tokenizer, name) for name in NEEDED):
         raise ValueError(f"{head_model.name} has no tokenizer; one is needed to read texts")
     return head_model.tokenizer
 

@@ -17,7 +17,7 @@ from models.probe_inputs import accepted
 from tasks import metrics, paired
 from tasks.batching import BUDGET, IGNORED, Batch, EncodedRow, text_budget
 from tasks.choices import check_kind
-from tasks.encoding import longest_text, text_tokens, tokenizer_of
+from tasks.encoding import longest_text, read_texts, text_tokens, tokenizer_of
 from tasks.task import Metric, Outcomes, PerExample, Splits, Task, array, precise
 
 Logits = Float[Tensor, "example place token"]
@@ -137,7 +137,8 @@ def gap_rows(head_model: HeadModel, texts: Sequence[str], n_gaps: int) -> list[E
     tokenizer = tokenizer_of(head_model)
     if tokenizer.mask_token_id is None:
         raise ValueError(f"the tokenizer of {head_model.name} has no mask token; a model that fills gaps needs one")
-    encoded = tokenizer(
+    encoded = read_texts(
+        head_model,
         list(texts),
         truncation=True,
         max_length=longest_text(head_model),

@@ -13,7 +13,7 @@ from models.head_model import HeadModel
 from tasks import metrics, paired
 from tasks.batching import BUDGET, Batch, EncodedRow, text_budget
 from tasks.choices import check_kind
-from tasks.encoding import longest_text, text_inputs
+from tasks.encoding import longest_text, read_texts, text_inputs
 from tasks.generation import generated, start_token
 from tasks.language_modelling import mean_losses
 from tasks.task import SPLITS, Metric, Outcomes, PerExample, Splits, Task
@@ -90,8 +90,8 @@ class Translation(Task):
         prefix, start = _prefix(head_model), start_token(head_model.model)
         sources = text_inputs(head_model, [(prefix + pair.source, None) for pair in pairs])
         longest = longest_text(head_model)
-        targets = head_model.tokenizer(
-            text_target=[pair.target for pair in pairs], truncation=True, max_length=longest
+        targets = read_texts(
+            head_model, text_target=[pair.target for pair in pairs], truncation=True, max_length=longest
         ).input_ids
         return [
             EncodedRow(

@@ -12,7 +12,7 @@ from uuid import uuid4
 import streamlit as st
 
 SESSION = "session-name"
-EASY = 8
+EASY = 5
 """Sessions up to which each looks as often as it would alone. One process draws the pages of all of them."""
 
 SECONDS_HERE = 60.0

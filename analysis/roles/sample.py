@@ -18,7 +18,7 @@ from analysis.roles.progress import Progress, Progressing, at_once
 from models.head_model import HeadModel
 from tasks.batching import Batch, EncodedRow, batched, text_budget
 from tasks.choices import KINDS, kind_of
-from tasks.encoding import longest_text, text_inputs, text_tokens, tokenizer_of
+from tasks.encoding import longest_text, read_texts, text_inputs, text_tokens, tokenizer_of
 from tasks.generation import generated, start_token
 from tasks.vision import image_budget, image_rows, image_shape
 
@@ -234,7 +234,7 @@ def _encoded(head_model: HeadModel, passages: Sequence[Passage]) -> Iterator[Rea
 
 
 def _translations(head_model: HeadModel, passages: Sequence[Passage]) -> Iterator[Reading]:
-    tokenizer, start = tokenizer_of(head_model), start_token(head_model.model)
+    start = start_token(head_model.model)
     for index, source in enumerate(_encoded(head_model, [_single(passage) for passage in passages])):
         passage = passages[index]
         inputs = {name: source.row.inputs[name] for name in ("input_ids", "attention_mask")}
@@ -242,7 +242,9 @@ def _translations(head_model: HeadModel, passages: Sequence[Passage]) -> Iterato
             labels = _own_translation(head_model, inputs)
             words = tuple(range(len(labels)))
         else:
-            labels = tokenizer(text_target=passage.target, truncation=True, max_length=_longest(head_model)).input_ids
+            (labels,) = read_texts(
+                head_model, text_target=[passage.target], truncation=True, max_length=_longest(head_model)
+            ).input_ids
             words = _side(head_model, labels, [(passage.target, passage.target_words)]).owners
         read = [start, *labels[:-1]]
         row = EncodedRow(index, inputs | {"decoder_input_ids": read}, list(labels))

@@ -6,14 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from models.fingerprint import fingerprint
 from models.head_model import HeadModel
 from models.loading import Progress, load
-from pruning.fiak.layers import PriorLayer
+from pruning.fiak.layers import PriorLayer, prior_layers
 from pruning.fiak.pruned import without_scores
 from pruning.fiak.selection import KeptLayer
 from pruning.saving import save_model
@@ -56,14 +58,14 @@ def load_without_scores(folder: Path, device: str = "auto", dtype: str = "auto")
     try:
         with safe_open(folder / KEPT, framework="pt") as file:
             about = file.metadata() or {}
-            layers = [_layer(record) for record in json.loads(about["layers"])]
-            kept = {
-                layer.name: KeptLayer(file.get_tensor(f"{layer.name}.scores"), file.get_tensor(f"{layer.name}.keys"))
-                for layer in layers
-            }
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            form, layers = about["form"], [_layer(record) for record in json.loads(about["layers"])]
+            kept = {layer.name: _kept(layer, file) for layer in layers}
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / KEPT} is broken or was not written by this program") from error
-    return without_scores(load(folder / MODEL, device, dtype), layers, kept, about["form"])
+    found = load(folder / MODEL, device, dtype)
+    if not layers or not set(layers) <= set(prior_layers(found, layers[0].length)):
+        raise ValueError(f"{folder / KEPT} is not of the model beside it; both are written together")
+    return without_scores(found, layers, kept, form)
 
 
 def _is_pruned(name: str) -> bool:
@@ -71,6 +73,18 @@ def _is_pruned(name: str) -> bool:
         return bool(name) and (Path(name).expanduser() / KEPT).is_file()
     except (OSError, RuntimeError, ValueError):  # no name of a folder at all
         return False
+
+
+def _kept(layer: PriorLayer, file: Any) -> KeptLayer:
+    """What is kept of a layer; a ValueError where it has not the size of the layer."""
+    found = KeptLayer(file.get_tensor(f"{layer.name}.scores"), file.get_tensor(f"{layer.name}.keys"))
+    n_heads, length = len(layer.heads), layer.length
+    sizes = {"scores": (n_heads, length, length), "keys": (n_heads, length)}
+    for what, size in sizes.items():
+        tensor = getattr(found, what)
+        if tensor.dtype != torch.bool or tuple(tensor.shape) != size:
+            raise ValueError(f"{what} of {layer.name} are {tensor.dtype} {tuple(tensor.shape)} instead of bool {size}")
+    return found
 
 
 def _layer(record: dict[str, object]) -> PriorLayer:

@@ -33,8 +33,8 @@ def test_runs_are_listed_shown_cancelled_and_deleted(run_id: str, recorded: Run,
 
 def test_old_runs_are_pruned_and_young_ones_stay(run_id: str, recorded: Run) -> None:
     Store().cancel(run_id)
-    assert recorded("runs", "--prune", "1") == {"deleted": 0}
-    assert recorded("runs", "--prune", "0") == {"deleted": 1}
+    assert recorded("runs", "--prune", "1") == {"deleted": 0, "uploads": 0}
+    assert recorded("runs", "--prune", "0") == {"deleted": 1, "uploads": 0}
 
 
 @pytest.mark.parametrize("days", ["-5", "nan", "inf"])

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from jobs.uploads import keep, path_of
+from jobs.client import submit
+from jobs.kinds.sweep import SweepRun
+from jobs.store import Store
+from jobs.uploads import forget, keep, path_of
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +41,18 @@ def test_a_mark_without_a_file_is_one_sentence_and_a_path_stays_a_path() -> None
     with pytest.raises(ValueError, match="no uploaded file 0123456789abcdef on this machine; upload it again"):
         path_of("0123456789abcdef")
     assert path_of("/some/rows.csv") == "/some/rows.csv"
+
+
+def test_old_files_that_no_run_names_are_forgotten(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.client.tend", lambda _: None)
+    old, used, young = (keep("rows.csv", content) for content in (b"text\nold", b"text\nused", b"text\nyoung"))
+    for mark in (old, used):
+        os.utime(path_of(mark), (0, 0))
+    store = Store(own_home)
+    submit(store, SweepRun("reader", data=path_of(used)))
+    (own_home / "uploads" / "notes").mkdir()  # nothing of ours
+    assert forget(store, 3600) == 1
+    assert Path(path_of(used)).is_file() and Path(path_of(young)).is_file()
+    assert (own_home / "uploads" / "notes").is_dir()
+    with pytest.raises(ValueError, match="upload it again"):
+        path_of(old)

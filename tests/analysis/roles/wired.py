@@ -31,7 +31,9 @@ def reading_model(family: str, pattern: str = "<s> $A </s>") -> HeadModel:
     texts = [one.english for one in islice(sentences(1, "train"), 300)]
     texts += [one.german_text for one in islice(sentences(1, "train"), 300)]
     tokenizer = byte_pairs(texts, 700, pattern, ["input_ids", "attention_mask"])
-    return HeadModel.of(FAMILIES[family](), tokenizer, "reads")
+    model = FAMILIES[family]()
+    model.resize_token_embeddings(len(tokenizer))
+    return HeadModel.of(model, tokenizer, "reads")
 
 
 @cache
