@@ -1,7 +1,7 @@
 """A clock in the browser, for a part of a page that waits for something.
 
 Streamlit's own `run_every` goes on until the whole page is drawn anew. This clock rings once for every drawing of the
-part it stands in, so it ends with the first drawing that leaves it out.
+part it stands in, so it ends with the first drawing that leaves it out. Where no drawing follows, it rings again.
 """
 
 from __future__ import annotations
