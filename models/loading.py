@@ -39,6 +39,7 @@ from models.shown import shown
 from models.shrink import shrunk
 from models.sites import Site
 from models.spreading import layout
+from models.tokenizer_growth import grows_without_bound
 
 Progress = Callable[[str], None]
 OWN_ARCHITECTURES: dict[str, type[PreTrainedModel]] = {"AllAttentionForCausalLM": AllAttentionForCausalLM}
@@ -241,6 +242,8 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
         "pixel_values": transformers.AutoImageProcessor,
         "input_features": transformers.AutoProcessor,
     }[model.main_input_name]
+    if grows_without_bound(folder):
+        return None
     try:
         found = auto.from_pretrained(folder, trust_remote_code=False)
         _try_reading(getattr(found, "tokenizer", found))
