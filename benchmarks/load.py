@@ -1,6 +1,6 @@
 """Many browser sessions on one server beside a running sweep: errors, cross-talk, and memory before and afterwards.
 
-Run as `python -m benchmarks.load`; it takes about a quarter of an hour and exits with 1 on an error, on a session that
+Run as `python -m benchmarks.load`; it takes about 25 minutes and exits with 1 on an error, on a session that
 sees anything of another's or never got round, or where memory grew by more than is allowed. A fresh server with a store
 of its own is driven by 25 profiles of one Chromium, which come one after the other and then all stay for five minutes;
 benchmarks/load_session.py tells what each does. Memory is resident memory: before, once all models and pages were seen
