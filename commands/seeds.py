@@ -10,6 +10,6 @@ LARGEST = 2**32 - 1
 
 def seed(text: str) -> int:
     """The number that was given."""
-    if not text.isdecimal() or int(text[:20]) > LARGEST:
+    if not text.isdecimal() or len(text) > len(str(LARGEST)) or int(text) > LARGEST:
         raise ArgumentTypeError(f"{text[:40]!r} is no seed; allowed are whole numbers from 0 to {LARGEST}")
     return int(text)

@@ -63,7 +63,8 @@ def load_without_scores(folder: Path, device: str = "auto", dtype: str = "auto")
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / KEPT} is broken or was not written by this program") from error
     found = load(folder / MODEL, device, dtype)
-    if not layers or not set(layers) <= set(prior_layers(found, layers[0].length)):
+    known = prior_layers(found, layers[0].length) if layers else ()
+    if not layers or any(layer not in known for layer in layers):
         raise ValueError(f"{folder / KEPT} is not of the model beside it; both are written together")
     return without_scores(found, layers, kept, form)
 
