@@ -1,5 +1,7 @@
 # make run   starts the app          make check   format, lint, types, layers
 # make test  every check             make format  rewrites the code in the house style
+# make quick the tests that the changes since the last commit can reach, by imports
+# make test-long  what is too slow for every change; docs/testing.md says what that is
 # make clean removes the environment and the caches; make pictures takes the pictures of the documents
 # make docs  builds the documents as a site into build/site and fails on any broken link
 # make container builds the image with docker or podman, runs it and checks what docs/deployment.md promises of it
@@ -11,17 +13,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean browser pictures docs container bench-gpu lock audit licences
+.PHONY: run test test-long quick check format clean browser pictures docs container bench-gpu lock audit licences
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
 	$(BIN)/python -m jobs.workers
 	$(BIN)/streamlit run serve.py $(if $(PORT),--server.port $(PORT))
 
-test: browser check docs
-	$(BIN)/pytest
-	$(BIN)/python tools/check_docs.py
-	@echo "Every check passed."
+test: browser $(VENV)/installed-docs
+	$(BIN)/python -m tools.checks
+
+test-long: browser $(VENV)/installed-docs
+	$(BIN)/python -m tools.checks --long
+
+quick: $(VENV)/installed-dev
+	$(BIN)/python -m tools.affected
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

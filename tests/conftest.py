@@ -21,6 +21,7 @@ import tasks
 from tools.browser import chromium
 
 SEED = 0
+pytest_plugins = ["tests.plugins.costs"]
 
 # Annotations, tensor shapes among them, are checked on every call; an int may stand where a float is asked for.
 # The grammar makes no tensors and many small calls, so it is left out. What a checked module is the first to import

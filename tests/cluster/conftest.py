@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -49,11 +50,25 @@ class Machines:
     def add(self) -> None:
         self.working.append(self.cluster.add_node(num_cpus=1, **MACHINE))
 
+    def freeze(self) -> None:
+        """Stops all places on the first machine: it takes parts and answers none of them any more."""
+        for place in self._places():
+            place.suspend()
+
     def kill(self) -> None:
         """Ends the first machine at once, whatever it is at."""
+        places = self._places()
         node = self.working.pop(0)
         self.cluster.worker_nodes.remove(node)
         node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+        for place in places:
+            with suppress(psutil.NoSuchProcess):
+                place.kill()
+
+    def _places(self) -> list[psutil.Process]:
+        """The processes that the first machine has started for work."""
+        (raylet,) = self.working[0].all_processes["raylet"]
+        return psutil.Process(raylet.process.pid).children(recursive=True)
 
 
 @pytest.fixture(scope="session")

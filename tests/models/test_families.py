@@ -135,7 +135,16 @@ def test_exports_for_people_without_headlight_are_equal_to_the_mask(name: str, f
 
 @every_family
 def test_the_onnx_export_is_equal_to_the_mask(name: str, tmp_path: Path) -> None:
-    head_model = family(name) if name in DEEP else shallow(name)
+    check_onnx(family(name) if name in DEEP else shallow(name), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in DEEP])
+def test_the_onnx_export_of_all_layers_is_equal_to_the_mask(name: str, tmp_path: Path) -> None:
+    check_onnx(family(name), tmp_path)
+
+
+def check_onnx(head_model: HeadModel, tmp_path: Path) -> None:
     proof = export(head_model, masks(head_model.grid)["random"], tmp_path / "onnx", "onnx")
     assert proof.equal and proof.max_difference < 1e-5
 

@@ -1,0 +1,125 @@
+"""python -m tools.affected: runs the tests that a change can reach by imports; `make quick` calls it.
+
+What changed is what differs from the last commit, or from the commit that is named. A file depends on what it imports,
+on every file and folder that one of its strings names ("pages/roles.py", "analysis.importance") and, where it names
+the app itself, on its pages. Browser tests open the whole app, so they run where their own files changed, or the
+page that their name tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ALWAYS = "tests/test_project.py"
+"""Checks rules that hold for every file."""
+
+BROWSER = "tests/browser/"
+MOST_AT_ONCE = 3
+"""So many test files run in one process, more in two."""
+
+Graph = Mapping[str, set[str]]
+
+
+def main() -> int:
+    """Runs the tests; the exit code is that of pytest."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("commit", nargs="?", default="HEAD", help="what the files are compared with")
+    parser.add_argument("--list", action="store_true", help="print the tests instead of running them")
+    arguments = parser.parse_args()
+    changed = changed_files(arguments.commit)
+    tests = affected(dependencies(tracked_files()), changed)
+    print(f"{len(changed)} files changed; {len(tests)} files of tests can be reached from them by imports", flush=True)
+    if arguments.list:
+        print("\n".join(tests))
+        return 0
+    workers = "0" if len(tests) <= MOST_AT_ONCE else "2"
+    command = ["pytest", "--quiet", "--durations=5", "--numprocesses", workers, *tests]
+    return subprocess.call([sys.executable, "-m", *command], cwd=ROOT)
+
+
+def affected(graph: Graph, changed: Iterable[str]) -> list[str]:
+    """The files of tests that depend on a changed file, the nearest first."""
+    wanted = set(changed)
+    distances = {test: _distance(graph, test, wanted) for test in graph if _is_test(test)}
+    found = {test: distance for test, distance in distances.items() if distance is not None}
+    near = {test: distance for test, distance in found.items() if not test.startswith(BROWSER) or distance <= 1}
+    return sorted(near | {ALWAYS: 0}, key=lambda test: (near.get(test, 0), test))
+
+
+def dependencies(files: Iterable[str]) -> dict[str, set[str]]:
+    """What each Python file imports or names in a string."""
+    every = list(files)
+    modules = {_module(file): file for file in every if file.endswith(".py")}
+    folders: dict[str, list[str]] = {}
+    for file in every:
+        folders.setdefault(str(Path(file).parent), []).append(file)
+    return {file: set(_named(file, modules, folders, set(every))) - {file} for file in modules.values()}
+
+
+def changed_files(commit: str) -> set[str]:
+    """Files that differ from the commit, and those that git does not know yet."""
+    return {*_git("diff", "--name-only", commit), *_git("ls-files", "--others", "--exclude-standard")}
+
+
+def tracked_files() -> list[str]:
+    """Every file of the work tree that git knows or would add."""
+    files = _git("ls-files", "--cached", "--others", "--exclude-standard")
+    return [file for file in files if (ROOT / file).is_file()]
+
+
+def _named(file: str, modules: Mapping[str, str], folders: Mapping[str, list[str]], files: set[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (modules[alias.name] for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (modules[name] for name in names if name in modules)
+            if node.module in modules and not all(name in modules for name in names):
+                yield modules[node.module]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _named_by_text(node.value, modules, folders, files)
+
+
+def _named_by_text(
+    text: str, modules: Mapping[str, str], folders: Mapping[str, list[str]], files: set[str]
+) -> Iterator[str]:
+    if text in files:
+        yield text
+    elif text in modules and "." in text:
+        yield modules[text]
+        yield from folders.get(text.replace(".", "/"), ())
+
+
+def _distance(graph: Graph, start: str, wanted: set[str]) -> int | None:
+    """How many steps lead from a file to the nearest one that is wanted, or None."""
+    seen, layer, steps = {start}, {start}, 0
+    while layer:
+        if layer & wanted:
+            return steps
+        layer = {other for file in layer for other in graph.get(file, ())} - seen
+        seen |= layer
+        steps += 1
+    return None
+
+
+def _is_test(file: str) -> bool:
+    return file.startswith("tests/") and Path(file).name.startswith("test_")
+
+
+def _module(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _git(*arguments: str) -> list[str]:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
