@@ -1,15 +1,15 @@
 """python -m tools.affected: runs the tests that a change can reach by imports; `make quick` calls it.
 
-What changed is what differs from the last commit, or from the commit that is named. A file depends on what it imports,
-on every file and folder that one of its strings names ("pages/roles.py", "analysis.importance") and, where it names
-the app itself, on its pages. Browser tests open the whole app, so they run where their own files changed, or the
-page that their name tells.
+What changed is what differs from the last commit, or from the commit that is named. A file depends on what it imports
+and on what its strings name: a file ("pages/roles.py"), a package ("analysis.importance") or a page ("/roles?model=").
+Browser tests open the whole app, so they run only where their own files or the pages they open have changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +20,10 @@ ALWAYS = "tests/test_project.py"
 """Checks rules that hold for every file."""
 
 BROWSER = "tests/browser/"
+OPENED = ("pages/", "tests/")
+"""Changes here, one step away, run a browser test."""
+
+PAGE = re.compile(r"/(\w+)")
 MOST_AT_ONCE = 3
 """So many test files run in one process, more in two."""
 
@@ -46,10 +50,10 @@ def main() -> int:
 def affected(graph: Graph, changed: Iterable[str]) -> list[str]:
     """The files of tests that depend on a changed file, the nearest first."""
     wanted = set(changed)
-    distances = {test: _distance(graph, test, wanted) for test in graph if _is_test(test)}
-    found = {test: distance for test, distance in distances.items() if distance is not None}
-    near = {test: distance for test, distance in found.items() if not test.startswith(BROWSER) or distance <= 1}
-    return sorted(near | {ALWAYS: 0}, key=lambda test: (near.get(test, 0), test))
+    tests = [file for file in graph if file.startswith("tests/") and Path(file).name.startswith("test_")]
+    found = {test: _distance(_near(graph, test) if test.startswith(BROWSER) else graph, test, wanted) for test in tests}
+    reached = {test: steps for test, steps in found.items() if steps is not None} | {ALWAYS: 0}
+    return sorted(reached, key=lambda test: (reached[test], test))
 
 
 def dependencies(files: Iterable[str]) -> dict[str, set[str]]:
@@ -89,8 +93,11 @@ def _named(file: str, modules: Mapping[str, str], folders: Mapping[str, list[str
 def _named_by_text(
     text: str, modules: Mapping[str, str], folders: Mapping[str, list[str]], files: set[str]
 ) -> Iterator[str]:
+    opened = PAGE.match(text)
     if text in files:
         yield text
+    elif opened and f"pages/{opened[1]}.py" in files:
+        yield f"pages/{opened[1]}.py"
     elif text in modules and "." in text:
         yield modules[text]
         yield from folders.get(text.replace(".", "/"), ())
@@ -108,8 +115,9 @@ def _distance(graph: Graph, start: str, wanted: set[str]) -> int | None:
     return None
 
 
-def _is_test(file: str) -> bool:
-    return file.startswith("tests/") and Path(file).name.startswith("test_")
+def _near(graph: Graph, test: str) -> Graph:
+    """The part of the graph that counts for a browser test."""
+    return {test: {file for file in graph[test] if file.startswith(OPENED)}}
 
 
 def _module(file: str) -> str:

@@ -26,7 +26,7 @@ FILES = {
     "tests/test_lab.py": 'open("pages/lab.py")\n',
     "tests/test_docs.py": 'READ = "docs/lab.md"\n',
     "tests/browser/test_page.py": "from models.gating import gated\n",
-    "tests/browser/test_lab.py": 'PAGE = "pages/lab.py"\n',
+    "tests/browser/test_lab.py": 'page.goto(f"{address}/lab?model=looker")\n',
 }
 
 
@@ -50,10 +50,11 @@ def found(*changed: str) -> list[str]:
     ("changed", "tests"),
     [
         ("models/heads.py", ["tests/test_heads.py", "tests/test_gating.py"]),
-        ("models/gating.py", ["tests/browser/test_page.py", "tests/test_gating.py"]),
+        ("models/gating.py", ["tests/test_gating.py"]),
         ("all/methods/second.py", ["tests/test_methods.py", "tests/test_lab.py"]),
         ("pages/lab.py", ["tests/browser/test_lab.py", "tests/test_lab.py"]),
         ("docs/lab.md", ["tests/test_docs.py"]),
+        ("registry.py", ["tests/test_methods.py", "tests/test_lab.py"]),
         ("tests/test_heads.py", ["tests/test_heads.py"]),
     ],
 )
