@@ -58,6 +58,13 @@ class Run:
         return self.state not in WAITING
 
     @property
+    def found(self) -> dict[str, Any]:
+        """The result of a run that is done."""
+        if self.result is None:
+            raise ValueError(f"{self.title} has no result: it is {self.state}")
+        return self.result
+
+    @property
     def share(self) -> float:
         """How much of it is done, from 0 to 1."""
         return 1.0 if self.state == DONE else min(1.0, self.done / self.total) if self.total else 0.0

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.attention.npz import read_npz
-from analysis.attention.seen import Seen
+from analysis.attention.seen import Picture, Seen
 from analysis.importance.scores import Scores
 from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
 from jobs.kinds.facts import FactsQuestion
@@ -21,7 +21,8 @@ from ui.head_grid import GridLook, MaskEdit, edit_mask
 from ui.matrix import matrix_html
 from ui.patches import overlays_html, token_names
 from ui.plain import plain
-from ui.shell import begin_page, one_sentence, theme
+from ui.sentence import one_sentence
+from ui.shell import begin_page, theme
 
 VIEWS = {"Lines": "head", "All heads": "model", "Matrix": "matrix"}
 VIEWS_OF_IMAGES = {"On the image": "image", "All heads": "model", "Matrix": "matrix"}
@@ -60,7 +61,7 @@ def next_example(examples: list[dict[str, Any]]) -> None:
 def scores_of(choice: Choice) -> Mapping[HeadId, float]:
     """The scores by which the grid is coloured, if the model was scored already."""
     scored = known(ImportanceRun(choice.model, **choice.judged))
-    return Scores.from_json(scored.result).values if scored else {}
+    return Scores.from_json(scored.found).values if scored else {}
 
 
 def choose_mask(choice: Choice, grid: HeadGrid, removed: frozenset[HeadId]) -> frozenset[HeadId]:
@@ -97,7 +98,7 @@ def mask_in_link(grid: HeadGrid) -> frozenset[HeadId]:
 def look(choice: Choice, example: dict[str, Any], mask: str) -> Seen | None:
     """What the model sees and says, with the heads of the mask off."""
     run = answered(AttentionQuestion(choice.model, mask=mask, **example), patience=PATIENCE)
-    return None if run is None else read_npz(run.folder / run.result["file"])
+    return None if run is None else read_npz(run.folder / run.found["file"])
 
 
 def show_views(choice: Choice, example: dict[str, Any], seen: dict[str, Seen]) -> None:
@@ -116,14 +117,15 @@ def show_view(choice: Choice, example: dict[str, Any], seen: Seen, mask: str) ->
         show_matrix(seen, bank)
         return
     if view == "image":
-        show_image(seen, bank)
+        if seen.picture is not None:
+            show_image(seen, seen.picture, bank)
         return
     first = {} if view == "model" else {"layer": st.session_state["layer"], "head": st.session_state["head"]}
     asked = DrawingQuestion(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **first, **example)
     run = answered(asked, patience=PATIENCE)
     if run is not None:
-        document = (run.folder / run.result["file"]).read_text(encoding="utf-8")
-        st.iframe(document, height=run.result["height"])
+        document = (run.folder / run.found["file"]).read_text(encoding="utf-8")
+        st.iframe(document, height=run.found["height"])
 
 
 def show_matrix(seen: Seen, bank: str) -> None:
@@ -137,12 +139,12 @@ def show_matrix(seen: Seen, bank: str) -> None:
         st.html(matrix_html(weights, one.queries, one.keys, theme()))
 
 
-def show_image(seen: Seen, bank: str) -> None:
+def show_image(seen: Seen, picture: Picture, bank: str) -> None:
     """What the heads of one layer look at, on the image."""
     layer = seen.bank(bank).layers[st.session_state["layer"]]
     maps = {f"head {head}": weights for head, weights in zip(layer.heads, layer.maps, strict=True)}
-    query = token_names(seen.picture).index(st.session_state["from"])
-    st.html(overlays_html(seen.picture, maps, query, theme()))
+    query = token_names(picture).index(st.session_state["from"])
+    st.html(overlays_html(picture, maps, query, theme()))
 
 
 def show_answers(whole: Seen, masked: Seen | None) -> None:
@@ -172,7 +174,7 @@ def show_controls(grid: HeadGrid, seen: Seen) -> None:
     if view != "All heads":
         bank = grid.bank(st.session_state["bank"].lower())
         layer = row.selectbox("Layer", range(len(bank.layers)), key="layer", width=90, bind="query-params")
-        if view != "On the image":
+        if seen.picture is None or view != "On the image":
             row.selectbox("Head", range(bank.layers[layer].n_heads), key="head", width=90, bind="query-params")
         else:
             row.selectbox("Looks from", token_names(seen.picture), key="from", width=150, bind="query-params")
@@ -196,7 +198,7 @@ choice = begin_page(
 with one_sentence():
     asked = answered(FactsQuestion(choice.model))
     if asked is not None:
-        facts = asked.result
+        facts = asked.found
         grid = HeadGrid.from_json(facts["grid"])
         with st.container(border=True):
             example = choose_example(facts)

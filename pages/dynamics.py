@@ -16,7 +16,8 @@ from ui.head_card import pick_head, show_card_of
 from ui.head_grid import GridLook, legend_html
 from ui.palette import shades_of
 from ui.plain import plain
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import one_sentence
+from ui.shell import begin_page, show_chart, theme
 from ui.stored_grid import grid_of_addresses
 
 
@@ -37,7 +38,7 @@ def moments_of(choice: Choice) -> list[Moment]:
             st.rerun()
     if listed:
         run = answered(DynamicsRun(listed[-1], listed, **choice.judged))
-        return [Moment.from_json(moment) for moment in run.result["moments"]] if run is not None else []
+        return [Moment.from_json(moment) for moment in run.found["moments"]] if run is not None else []
     if choice.model in specimen_names():
         return read_history(specimen_folder(choice.model) / "history.json")
     told = f"{choice.model} came without a history. Name the checkpoints of its training, or open a specimen."

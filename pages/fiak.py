@@ -36,8 +36,8 @@ from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.pace import paced
 from ui.plain import plain
 from ui.run_button import show_run_button
-from ui.sentence import told
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import one_sentence, told
+from ui.shell import begin_page, show_chart, theme
 from ui.site_map import ATTENTION, MODEL
 from ui.training_chart import training_chart
 
@@ -74,7 +74,7 @@ def show_run(choice: Choice, run_id: str, is_open: bool) -> None:
 
 def show_tiles(run: Run) -> None:
     """What is left, and what it costs."""
-    result, saved = run.result, run.result["savings"]
+    result, saved = run.found, run.found["savings"]
     test = {stage: measured["test"] for stage, measured in result["measured"].items()}
     change = change_text(result["metric"], test["tuned"]["value"] - test["dense"]["value"])
     tiles = (
@@ -151,20 +151,20 @@ def show_priors(path: Path, key: str) -> None:
 
 def show_links(choice: Choice, run: Run) -> None:
     """Where the pruned model can go from here."""
-    folder = str(run.folder / run.result["folder"])
+    folder = str(run.folder / run.found["folder"])
     row = st.container(horizontal=True, vertical_alignment="center")
     for page, label in ((MODEL, "Open the pruned model"), (ATTENTION, "See what its heads attend to")):
         row.page_link(
             page.file,
             label=label,
             icon=page.icon,
-            query_params=choice.link | {"model": folder, "task": run.result["task_key"]},
+            query_params=choice.link | {"model": folder, "task": run.found["task_key"]},
         )
 
 
 def show_diversity(run: Run) -> None:
     """How different the heads of a layer are, before and after."""
-    spread = run.result["diversity"]
+    spread = run.found["diversity"]
     st.html(
         f'<h2 class="hl-card-title">{diversity_title(spread)}</h2>'
         '<p class="hl-source">Share of attention that two heads of a layer do not have in common, mean over pairs and '
@@ -181,16 +181,16 @@ def show_ratios(run: Run) -> None:
     )
     ratios = [layer_ratios(length, WIDTH, run.spec["scores"], run.spec["keys"]) for length in LENGTHS]
     curves = {"operations": [one for one, _ in ratios], "memory": [one for _, one in ratios]}
-    length = run.result["layers"][0]["length"]
+    length = run.found["layers"][0]["length"]
     show_chart(ratio_figure(LENGTHS, curves, length, theme()), "ratios")
 
 
 def show_fractions(runs: list[Run]) -> None:
     """The metric of every finished run with all heads against the share that went, as in table 1 of the paper."""
-    metric = runs[0].result["metric"]
-    alike = [run for run in runs if run.result["metric"] == metric and not run.spec["mask"]]
+    metric = runs[0].found["metric"]
+    alike = [run for run in runs if run.found["metric"] == metric and not run.spec["mask"]]
     if alike:
-        points = [Pruned.of(run.spec, run.result, name_of(run)) for run in alike]
+        points = [Pruned.of(run.spec, run.found, name_of(run)) for run in alike]
         n = points[0].test["n"]
         st.html(
             f'<h2 class="hl-card-title">{fractions_title(points)}</h2>'
@@ -206,22 +206,22 @@ def show_table(runs: list[Run]) -> None:
         {
             "Pruned": name_of(run),
             **{
-                text: point_text(run.result["measured"][stage]["test"]) if stage in run.result["measured"] else ""
+                text: point_text(run.found["measured"][stage]["test"]) if stage in run.found["measured"] else ""
                 for stage, text in STAGES.items()
                 if stage != "heads" or any(one.spec["mask"] for one in runs)
             },
-            "work": share_text(run.result["savings"]["flops"] / run.result["savings"]["flops_dense"]),
+            "work": share_text(run.found["savings"]["flops"] / run.found["savings"]["flops_dense"]),
             "steps": f"{run.spec['steps_priors']} + {run.spec['steps_tuning']}",
             "seed": run.spec["seed"],
         }
         for run in runs
     ]
-    metric = runs[0].result["metric"]
+    metric = runs[0].found["metric"]
     st.html(
         f'<h2 class="hl-card-title">{metric[:1].upper() + metric[1:]} on test from stage to stage</h2>'
         '<p class="hl-source">The newest runs; the table has all of them, with 95 % intervals in brackets</p>'
     )
-    results = [{**run.result, "name": name_of(run)} for run in runs[:4]]
+    results = [{**run.found, "name": name_of(run)} for run in runs[:4]]
     show_chart(stages_figure(results, theme()), "stages")
     st.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key="fiak-table")
 
@@ -234,7 +234,7 @@ def show_page(choice: Choice) -> None:
     with form.container(border=True, height="stretch"):
         facts = answered(FactsQuestion(choice.model))
         if facts is not None:
-            show_form(choice, HeadGrid.from_json(facts.result["grid"]), facts.result["answers"])
+            show_form(choice, HeadGrid.from_json(facts.found["grid"]), facts.found["answers"])
     done = [run for run in runs if run.state == DONE]
     with watch:
         if shown is None:

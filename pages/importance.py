@@ -27,7 +27,8 @@ from ui.importance_view import agreement_html, bank_captions, finding, layer_sha
 from ui.method_form import SIZES, USUAL, Scoring, method_options
 from ui.offering import offered
 from ui.plain import plain
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import one_sentence
+from ui.shell import begin_page, show_chart, theme
 from ui.site_map import FIAK, LEARN
 
 FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
@@ -51,7 +52,7 @@ def with_scores(choice: Choice, methods: dict[str, dict[str, Any]], current: Sco
 
 def label(method: dict[str, Any]) -> str:
     """What the list and the link call a method; it must not change when a run comes."""
-    return method["title"] + (" · needs a run" if method["needs_run"] else "")
+    return str(method["title"]) + (" · needs a run" if method["needs_run"] else "")
 
 
 def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
@@ -72,13 +73,13 @@ def choose_method(methods: dict[str, dict[str, Any]]) -> Scoring:
 
 def scores_of(run: Run, grid: HeadGrid) -> Scores:
     """The scores of a run, levelled if the user wants that."""
-    scores = Scores.from_json(run.result)
+    scores = Scores.from_json(run.found)
     return levelled(scores, grid) if st.session_state.get("level") else scores
 
 
 def provenance(run: Run, method: dict[str, Any]) -> str:
     """Where the scores come from, and how firm they are."""
-    result = run.result
+    result = run.found
     parts = [method["reference"], f"{result['task']}, {result['split']}, {result['n']} examples"]
     if result["stability"]:
         parts.append(f"ranks of two halves of the examples agree to {result['stability']['mean']:.2f}")
@@ -91,11 +92,11 @@ def remarks(run: Run, method: dict[str, Any], scores: Scores) -> str:
     told = [method["about"]]
     if any(value < 0 for value in scores.values.values()):
         told.append("A minus marks heads below 0.")
-    unscored = run.result.get("unscored", [])
+    unscored = run.found.get("unscored", [])
     if unscored:
         heads = "1 head was" if len(unscored) == 1 else f"{len(unscored)} heads were"
         told.append(f"{heads} not part of what that run learned: hatched, and not scored.")
-    return escape(" ".join([*told, *run.result.get("notes", [])]))
+    return escape(" ".join([*told, *run.found.get("notes", [])]))
 
 
 def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: frozenset[HeadId]) -> HeadId | None:
@@ -108,8 +109,8 @@ def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: froze
     )
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
     st.html(legend_html(theme()) + f'<p class="hl-source">{remarks(run, method, scores)}</p>')
-    if run.result["balance"]:
-        show_balance(run.result["balance"], method["title"])
+    if run.found["balance"]:
+        show_balance(run.found["balance"], method["title"])
     return selected
 
 
@@ -288,5 +289,5 @@ choice = begin_page(
 with one_sentence():
     listed = answered(MethodsQuestion("", code_mark()))
     asked = answered(FactsQuestion(choice.model)) if listed is not None else None
-    if asked is not None:
-        show_page(choice, asked.result, {method["key"]: method for method in listed.result["methods"]})
+    if listed is not None and asked is not None:
+        show_page(choice, asked.found, {method["key"]: method for method in listed.found["methods"]})

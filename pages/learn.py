@@ -35,8 +35,8 @@ from ui.metric_text import change_text, metric_text, point_text, share_text
 from ui.pace import paced
 from ui.plain import plain
 from ui.run_button import show_run_button
-from ui.sentence import told
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import one_sentence, told
+from ui.shell import begin_page, show_chart, theme
 from ui.site_map import PRUNE_LAB
 from ui.training_chart import training_chart
 
@@ -152,7 +152,7 @@ def show_tiles(run: Run, points: list[dict[str, Any]], movie: Movie, frame: int)
         ("Expected heads open", f"{movie.n_open[frame]:.1f} / {len(movie.heads)}", f"{kept} would stay"),
     ]
     if run.state == DONE:
-        result, test = run.result, run.result["report"]["test"]
+        result, test = run.found, run.found["report"]["test"]
         change = change_text(result["metric"], test["after"]["value"] - test["before"]["value"])
         saved = 1 - result["parameters"] / result["parameters_dense"]
         tiles.append((f"{result['metric']}, test", metric_text(result["metric"], test["after"]["value"]), change))
@@ -170,14 +170,14 @@ def choose_frame(movie: Movie) -> int:
     """The frame that the scrubber stands at; while it plays, the next one."""
     last = len(movie.steps) - 1
     if st.session_state.get("playing"):
-        frame = min(last, st.session_state.get("frame", 0) + max(1, last // 40))
+        frame = min(last, int(st.session_state.get("frame", 0)) + max(1, last // 40))
         st.session_state["frame"] = frame
         if frame == last:
             st.session_state["playing"] = False
             del st.session_state["frame"]
             st.rerun()
         return frame
-    return min(last, st.session_state.get("frame", last))
+    return min(last, int(st.session_state.get("frame", last)))
 
 
 def play() -> None:
@@ -282,7 +282,7 @@ def show_metric(choice: Choice, run: Run, points: list[dict[str, Any]]) -> None:
 
 def show_end(choice: Choice, run: Run, grid: HeadGrid) -> None:
     """What came of it, and where it can go from here."""
-    result = run.result
+    result = run.found
     names = {
         "before": "the full model",
         "mask_alone": "old weights, heads off",
@@ -317,7 +317,7 @@ def show_earlier(runs: list[Run]) -> None:
         '<p class="hl-source">Test metric; the bar is the share of heads left</p>'
     )
     for run in done[:8]:
-        result = run.result
+        result = run.found
         heads = len(result["gates"])
         settings = " ".join(f"{name} {value:g}" for name, value in run.spec["settings"].items())
         kept = heads - result["removed"]
@@ -333,8 +333,8 @@ choice = begin_page("Learn", "Let training decide: each head gets a gate, and th
 with one_sentence():
     asked = answered(FactsQuestion(choice.model))
     if asked is not None:
-        heads = HeadGrid.from_json(asked.result["grid"])
-        gone = heads.parse(asked.result["removed"])
+        heads = HeadGrid.from_json(asked.found["grid"])
+        gone = heads.parse(asked.found["removed"])
         runs = [run for run in store().runs(kind=LearnRun.key) if run.model == choice.model]
         shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
         form, watch = st.columns([1, 3.2])

@@ -22,7 +22,8 @@ from ui.head_card import let_go, show_closing, show_head_card
 from ui.head_grid import GridLook, legend_html, select_head
 from ui.model_facts import facts_html, shares_html
 from ui.plain import plain
-from ui.shell import begin_page, one_sentence, theme
+from ui.sentence import one_sentence
+from ui.shell import begin_page, theme
 from ui.site_map import ATTENTION, IMPORTANCE, MODEL
 from ui.specimen_card import PURPOSES, specimen_html
 from ui.tour import show_tour
@@ -52,7 +53,7 @@ def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId 
     scored = None
     with status, one_sentence():
         scored = answered(ImportanceRun(choice.model, **choice.judged))
-    scores = Scores.from_json(scored.result).values if scored else {}
+    scores = Scores.from_json(scored.found).values if scored else {}
     coloured = ", coloured by how much the loss depends on each" if scores else ""
     source = provenance(scored) if scored else "Not scored yet"
     title.html(
@@ -85,7 +86,7 @@ def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId 
 
 def provenance(run: Run) -> str:
     """Where the scores come from."""
-    result = run.result
+    result = run.found
     skipped = f" · {len(result['skipped'])} broken rows skipped" if result["skipped"] else ""
     where = f"{result['task']}, {result['split']}, {result['n']} examples{skipped}"
     return escape(f"Gradient, mean |∂loss/∂gate| per example · {where} · computed in {run.seconds(0):.1f} s")
@@ -176,14 +177,14 @@ with right:
 with left.container(border=True, height="stretch"), one_sentence():
     asked = answered(FactsQuestion(choice.model))
     if asked is not None:
-        grid = HeadGrid.from_json(asked.result["grid"])
+        grid = HeadGrid.from_json(asked.found["grid"])
         if not picked:
             with beside:
-                show_facts(choice, asked.result)
-        head = show_heads(choice, asked.result, grid)
+                show_facts(choice, asked.found)
+        head = show_heads(choice, asked.found, grid)
         if picked != (head is not None):
             st.rerun()
         if head is not None:
             with beside, one_sentence():
                 show_closing()
-                show_head_card(choice, asked.result, grid, head)
+                show_head_card(choice, asked.found, grid, head)

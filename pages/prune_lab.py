@@ -28,8 +28,8 @@ from ui.pace import paced
 from ui.presets import show_presets
 from ui.remembered import show_remembered
 from ui.repair_card import show_repair
-from ui.sentence import told
-from ui.shell import begin_page, one_sentence, theme
+from ui.sentence import one_sentence, told
+from ui.shell import begin_page, theme
 from ui.site_map import PRUNE_LAB, ROLES
 from ui.speed_card import show_speed
 from ui.sweep_card import show_sweep_button, show_sweep_numbers, show_sweeps, shown_sweep, sweep_form, sweeps_of
@@ -93,7 +93,7 @@ def scores_of(lab: Lab, method: str) -> dict[HeadId, float]:
     """The scores that colour the grid, once they are there."""
     with one_sentence():
         run = answered(ImportanceRun(lab.choice.model, method=method, **lab.choice.judged))
-        return dict(Scores.from_json(run.result).values) if run is not None else {}
+        return dict(Scores.from_json(run.found).values) if run is not None else {}
     return {}
 
 
@@ -212,5 +212,5 @@ show_tour(PRUNE_LAB)
 with one_sentence():
     listed = answered(MethodsQuestion("", code_mark()))
     asked = answered(FactsQuestion(choice.model)) if listed is not None else None
-    if asked is not None:
-        show_page(choice, asked.result, {method["key"]: method for method in listed.result["methods"]})
+    if listed is not None and asked is not None:
+        show_page(choice, asked.found, {method["key"]: method for method in listed.found["methods"]})

@@ -27,7 +27,8 @@ from ui.role_charts import role_bars
 from ui.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
 from ui.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
 from ui.role_view import bars_html, case_bars, grid_finding, importance_bars, role_legend_html, role_look, short
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import one_sentence
+from ui.shell import begin_page, show_chart, theme
 
 ALL = "All"
 CONFIDENCE = "confidence"
@@ -113,9 +114,10 @@ def show_relations(facts: RoleFacts, head: HeadId | None) -> None:
             "Relations of", ["All heads", "This head"], default="All heads", key="relations", required=True,
             bind="query-params", label_visibility="collapsed",
         ) == "This head"  # fmt: skip
-        rows = facts.relations_of(head) if of_one else facts.best_of_relations()
+        chosen = head if of_one else None
+        rows = facts.best_of_relations() if chosen is None else facts.relations_of(chosen)
         n, name = sum(row.verdict for row in rows), "relation"
-        whose = short(head) if of_one else "a head"
+        whose = "a head" if chosen is None else short(chosen)
         title = f"For {n} of {len(rows)} relations {whose} does better than any fixed offset could"
         passes = f"passes at {facts.needed('syntactic')}"
         source = f"Words whose strongest attention is the related word · tick = baseline, {passes}"
@@ -153,7 +155,7 @@ def choose_masks(choice: Choice, grid: HeadGrid, scored: dict[str, Run]) -> tupl
         soon(ImportanceRun(choice.model, **choice.judged), "Score the heads")
         return [frozenset()], "nothing yet"
     method = st.selectbox("Method", list(names), key="left-method", bind="query-params")
-    return by_scores(Scores.from_json(scored[names[method]].result).values), f"{method.lower()}, lowest first"
+    return by_scores(Scores.from_json(scored[names[method]].found).values), f"{method.lower()}, lowest first"
 
 
 def show_left(choice: Choice, facts: RoleFacts, grid: HeadGrid, scored: dict[str, Run]) -> None:
@@ -208,8 +210,8 @@ def show_importance(choice: Choice, facts: RoleFacts, scored: dict[str, Run]) ->
     if confidence is None:
         return
     method = st.selectbox("Importance by", list(names), key="by", bind="query-params", width=220)
-    result = scored[names[method]].result
-    scores, sure = (Scores.from_json(one).values for one in (result, confidence.result))
+    result = scored[names[method]].found
+    scores, sure = (Scores.from_json(one).values for one in (result, confidence.found))
     found = importance_by_role(facts.found, scores, sure)
     shown = {key: one for key, one in found.items() if one.n}
     st.html(
@@ -273,7 +275,7 @@ def show_numbers(choice: Choice, facts: RoleFacts, scored: dict[str, Run]) -> No
 
 def show_page(choice: Choice, facts: dict[str, Any], run: Run) -> None:
     """Grid and offsets above, relations and what is left below; a picked head opens its card over the full height."""
-    grid, found = HeadGrid.from_json(facts["grid"]), RoleFacts.from_json(run.result)
+    grid, found = HeadGrid.from_json(facts["grid"]), RoleFacts.from_json(run.found)
     scored = known_scores(choice)
     left, right = st.columns([2.15, 1])
     with left.container(border=True, height="stretch" if head_in_link(grid) is None else "content"):
@@ -321,4 +323,4 @@ with one_sentence():
     if asked is not None:
         run = found_roles(choice)
         if run is not None:
-            show_page(choice, asked.result, run)
+            show_page(choice, asked.found, run)

@@ -20,8 +20,8 @@ from ui.pace import look_every, paced
 from ui.plain import plain
 from ui.report import Reported, report_html, tables_zip
 from ui.run_facts import Glance, glance, headline, record_facts
-from ui.sentence import by_click, told
-from ui.shell import begin_page, one_sentence, show_chart, theme
+from ui.sentence import by_click, one_sentence, told
+from ui.shell import begin_page, show_chart, theme
 from ui.sweep_card import split_points
 
 DAY = 86_400
@@ -157,7 +157,7 @@ def marks_of(runs: list[Run]) -> tuple[tuple[str, ...], ...]:
 def described_methods() -> dict[str, Any]:
     """The importance methods as the registry tells them, if somebody has asked for them before."""
     answer = known(MethodsQuestion("", code_mark()))
-    return {one["key"]: one for one in answer.result["methods"]} if answer else {}
+    return {one["key"]: one for one in answer.found["methods"]} if answer else {}
 
 
 def show_downloads(runs: list[Run]) -> None:

@@ -56,7 +56,7 @@ def show_breaks(lab: Lab) -> None:
 
 
 def _show_examples(run: Run) -> None:
-    found = run.result
+    found = run.found
     st.html(f'<h2 class="hl-card-title">{escape(breaks_title(found))}</h2>{_source(found)}')
     for example in found["examples"][:MOST_SHOWN]:
         st.html(example_html(example, found, theme()))
@@ -73,7 +73,7 @@ def _show_examples(run: Run) -> None:
 
 
 def _show_groups(run: Run) -> None:
-    found = run.result
+    found = run.found
     families = list(dict.fromkeys(bucket["family"] for bucket in found["buckets"]))
     if not families:
         st.caption("This data has no groups of examples that Headlight knows of.")

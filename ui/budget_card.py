@@ -30,9 +30,9 @@ def show_budget(lab: Lab, methods: dict[str, str], then: Callable[[], None]) -> 
     run = answered(wanted)
     if run is None:
         return
-    st.html(found_html(run.result))
-    if run.result["met"] and run.result["mask"]:
-        mask = lab.grid.parse(run.result["mask"])
+    st.html(found_html(run.found))
+    if run.found["met"] and run.found["mask"]:
+        mask = lab.grid.parse(run.found["mask"])
         st.button(
             "Put this mask into the grid", key="take-budget", on_click=lab.put, args=(mask, then), type="primary",
             disabled=mask == lab.mask,

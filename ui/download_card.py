@@ -34,16 +34,16 @@ def _show_built(run: Run, model: str, form: str) -> None:
     The button has the bytes before the click: what it made on the click would belong to nobody, and Streamlit would
     throw it away at the next turns of a part that runs every second, perhaps before a slow browser has asked for it.
     """
-    proof = run.result["proof"]
+    proof = run.found["proof"]
     st.html(
         f'<p class="hl-proof"><b>Equal to the mask</b> to {proof["max_difference"]:.1e} of the largest output, '
         f"{proof['parameters']:,} of {proof['parameters_dense']:,} parameters, "
-        f"{run.result['bytes'] / 1e6:.1f}\N{NO-BREAK SPACE}MB packed.</p>"
+        f"{run.found['bytes'] / 1e6:.1f}\N{NO-BREAK SPACE}MB packed.</p>"
     )
     name = "".join(letter if letter.isalnum() else "-" for letter in model.rsplit("/", 1)[-1])
     st.download_button(
         "Download",
-        data=(run.folder / run.result["file"]).read_bytes(),
+        data=(run.folder / run.found["file"]).read_bytes(),
         file_name=f"{name}-smaller-{form}.zip",
         mime="application/zip",
         key="download-model",
@@ -51,4 +51,4 @@ def _show_built(run: Run, model: str, form: str) -> None:
         icon=":material/download:",
     )
     st.caption(f"Unpack it into a folder `{escape(name)}` and load it with:")
-    st.code(f'folder = "{name}"\n{run.result["snippet"]}', language=None)
+    st.code(f'folder = "{name}"\n{run.found["snippet"]}', language=None)

@@ -13,7 +13,7 @@ from models.heads import HeadGrid
 from ui.asking import store
 from ui.choice import Choice
 from ui.mask_link import read_mask
-from ui.shell import one_sentence
+from ui.sentence import one_sentence
 
 ABOUT = (
     "Every attention score gets a prior, as if keys were parts of a mixture (Nguyen et al. 2023). Priors are trained; "

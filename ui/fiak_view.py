@@ -29,7 +29,8 @@ Run = Mapping[str, Any]
 
 def key_strength(priors: NDArray[np.float32]) -> NDArray[np.float32]:
     """How much prior each key has, summed over queries: [head, key]."""
-    return np.abs(priors).sum(axis=1)
+    summed: NDArray[np.float32] = np.abs(priors).sum(axis=1)
+    return summed
 
 
 def folded(strength: NDArray[np.float32]) -> NDArray[np.float32] | None:

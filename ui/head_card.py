@@ -27,7 +27,8 @@ from ui.patches import overlays_html
 from ui.role_charts import offset_bars, offset_map
 from ui.role_facts import RoleFacts, roles_run
 from ui.role_view import cost_html, cost_title, example_html, named, sentence_html
-from ui.shell import one_sentence, show_chart, theme
+from ui.sentence import one_sentence
+from ui.shell import show_chart, theme
 from ui.site_map import ATTENTION
 
 MOST_LABELS = 12
@@ -59,7 +60,7 @@ def show_card_of(choice: Choice, head: HeadId) -> None:
     asked = answered(FactsQuestion(choice.model))
     if asked is None:
         return
-    grid = HeadGrid.from_json(asked.result["grid"])
+    grid = HeadGrid.from_json(asked.found["grid"])
     if head in grid:
         with st.container(border=True, key="head-card"), one_sentence():
             show_closing()
@@ -71,7 +72,7 @@ def show_card_of(choice: Choice, head: HeadId) -> None:
             with right:
                 if found is not None:
                     _show_examples(found, head)
-                _show_looks(choice, asked.result, head)
+                _show_looks(choice, asked.found, head)
 
 
 def open_card(head: HeadId) -> None:
@@ -135,7 +136,7 @@ def method_titles(methods: Iterable[str]) -> dict[str, str]:
     """By method its title, as far as that is known; the gradient first, for its scores are there from the start."""
     asked = set(methods)
     listed = known(MethodsQuestion("", code_mark()))
-    titles = {one["key"]: one["title"] for one in listed.result["methods"]} if listed else {}
+    titles = {one["key"]: one["title"] for one in listed.found["methods"]} if listed else {}
     titles |= {key: key.replace("_", " ").capitalize() for key in sorted(asked - titles.keys())}
     return {key: titles[key] for key in sorted(titles, key=lambda key: key != FIRST) if key in asked}
 
@@ -179,7 +180,7 @@ def _show_address(grid: HeadGrid, head: HeadId, go: Go) -> None:
 
 
 def _show_ranks(runs: Mapping[str, Run], grid: HeadGrid, head: HeadId) -> None:
-    rankings = {title: Scores.from_json(runs[key].result).values for key, title in method_titles(runs).items()}
+    rankings = {title: Scores.from_json(runs[key].found).values for key, title in method_titles(runs).items()}
     ranked = {title: values for title, values in rankings.items() if head in values}
     if ranked:
         st.html(f'<h2 class="hl-card-title">Rank among {len(grid)}</h2>' + ranks_html(head, ranked))
@@ -189,7 +190,7 @@ def missing_methods(known_keys: Iterable[str]) -> dict[str, str]:
     """By key the titles of the methods that were not computed; scores that gates learn are made on a page of theirs."""
     listed = known(MethodsQuestion("", code_mark()))
     there = {*known_keys, *SOURCES}
-    return {one["key"]: one["title"] for one in listed.result["methods"] if one["key"] not in there} if listed else {}
+    return {one["key"]: one["title"] for one in listed.found["methods"] if one["key"] not in there} if listed else {}
 
 
 def _offer_methods(choice: Choice, runs: Mapping[str, Run]) -> None:
@@ -210,7 +211,7 @@ def _compute(choice: Choice, methods: Iterable[str]) -> None:
 
 def _roles(choice: Choice) -> RoleFacts | None:
     run = soon(roles_run(choice), "Find its role")
-    return None if run is None else RoleFacts.from_json(run.result)
+    return None if run is None else RoleFacts.from_json(run.found)
 
 
 def _show_examples(found: RoleFacts, head: HeadId) -> None:
@@ -238,12 +239,12 @@ def _show_cost(choice: Choice, runs: Mapping[str, Run], head: HeadId) -> None:
         run = offered(ImportanceRun(choice.model, method=ABLATION, **choice.judged), "What does removing it cost?")
     if run is None:
         return
-    scores = Scores.from_json(run.result)
+    scores = Scores.from_json(run.found)
     if head not in scores.values:
         return
     value, error = scores.values[head], scores.errors[head]
     widest = max(abs(score) for score in scores.values.values())
-    result: Mapping[str, Any] = run.result
+    result: Mapping[str, Any] = run.found
     half = 1.96 * error
     st.html(
         f'<h2 class="hl-card-title">{escape(cost_title(value, error))}</h2>'
@@ -280,7 +281,7 @@ def _show_where_it_looks(choice: Choice, facts: dict[str, Any], head: HeadId) ->
     run = answered(AttentionQuestion(choice.model, **example), patience=3.0)
     if run is None:
         return
-    seen = read_npz(run.folder / run.result["file"])
+    seen = read_npz(run.folder / run.found["file"])
     bank = seen.bank(head.bank)
     weights = bank.map_of(head.layer, head.head)
     st.html('<h2 class="hl-card-title">Where it looks</h2>')

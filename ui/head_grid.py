@@ -110,11 +110,11 @@ def edit_mask(
 def accepted(choice: object, given: MaskEdit, grid: HeadGrid, removed: frozenset[HeadId]) -> MaskEdit:
     """What the browser chose, or what is given if the browser's choice is of another revision or of another model."""
     match choice:
-        case {"revision": int(revision), "heads": list(addresses)} if revision == given.revision:
+        case {"revision": int(revision), "heads": list(addresses), **rest} if revision == given.revision:
             known = {str(head): head for head in grid}
             if all(isinstance(address, str) and address in known for address in addresses):
                 chosen = frozenset(known[address] for address in addresses) - removed
-                return MaskEdit(chosen, revision, _steps(choice.get("steps"), known))
+                return MaskEdit(chosen, revision, _steps(rest.get("steps"), known))
     return given
 
 

@@ -39,13 +39,13 @@ SIGNIFICANT = 0.01
 def grid_of(choice: Choice) -> HeadGrid | None:
     """The heads of the model, once it was looked at."""
     asked = answered(FactsQuestion(choice.model))
-    return None if asked is None else HeadGrid.from_json(asked.result["grid"])
+    return None if asked is None else HeadGrid.from_json(asked.found["grid"])
 
 
 def scores_of(choice: Choice, method: str) -> dict[HeadId, float]:
     """The scores of a method, once they are there; until then its progress stands here."""
     run = answered(ImportanceRun(choice.model, method=method, **choice.judged))
-    return {} if run is None else dict(Scores.from_json(run.result).values)
+    return {} if run is None else dict(Scores.from_json(run.found).values)
 
 
 def live(choice: Choice, mask: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:

@@ -13,7 +13,7 @@ from ui.glossary import glossary_html, paragraphs
 from ui.head_card import show_card_of
 from ui.lesson_controls.control import NOTHING, Found, Stage, control_with
 from ui.lesson_link import Place
-from ui.shell import one_sentence
+from ui.sentence import one_sentence
 
 _HERE = Path(__file__)
 NOTICE = "notice"

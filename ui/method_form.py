@@ -42,7 +42,7 @@ def option_widget(method: str, option: dict[str, Any]) -> Any:
     label = option["name"].replace("_", " ").capitalize()
     key = f"{method}-{option['name']}"
     default = option["default"]
-    shared = {"key": key, "help": option["about"] or None, "bind": "query-params"}
+    shared: dict[str, Any] = {"key": key, "help": option["about"] or None, "bind": "query-params"}
     if option["choices"]:
         return st.selectbox(label, option["choices"], option["choices"].index(default), **shared)
     if isinstance(default, bool):

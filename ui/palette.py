@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 Key = TypeVar("Key")
@@ -12,7 +12,7 @@ IMPORTANCE = {
     "dark": ("#272c56", "#3d3790", "#5b53d6", "#9aa5ff", "#eef1ff"),
 }
 GATE = {"light": ("#eef1fb", "#a5b1fb", "#4f46e5"), "dark": ("#272c56", "#4b45b0", "#9aa5ff")}
-RAMPS = {"importance": IMPORTANCE, "gate": GATE}
+RAMPS: dict[str, Mapping[str, Sequence[str]]] = {"importance": IMPORTANCE, "gate": GATE}
 SERIES = {
     "light": ("#4f46e5", "#0891b2", "#c2410c", "#9d174d", "#6b7280"),
     "dark": ("#818cf8", "#99f6e4", "#fbbf24", "#db2777", "#94a3b8"),

@@ -81,7 +81,7 @@ def _role(lab: Lab, row: st.delta_generator.DeltaGenerator) -> frozenset[HeadId]
     if found is None:
         row.caption("Open the Roles page once; then heads can be chosen by role here.")
         return None
-    counts = {role: len(of_role(found.result["roles"], role)) for role in found.result["roles"]}
+    counts = {role: len(of_role(found.found["roles"], role)) for role in found.found["roles"]}
     there = [role for role, count in counts.items() if count]
     if not there:
         row.caption("No head of this model has a known role.")
@@ -89,4 +89,4 @@ def _role(lab: Lab, row: st.delta_generator.DeltaGenerator) -> frozenset[HeadId]
     role = row.selectbox(
         "Role", there, format_func=lambda one: f"{one.replace('_', ' ')} ({counts[one]})", key="preset-role", width=190
     )
-    return lab.mask | of_role(found.result["roles"], role)
+    return lab.mask | of_role(found.found["roles"], role)

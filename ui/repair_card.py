@@ -42,7 +42,7 @@ def show_repair(lab: Lab) -> None:
 
 
 def _show_repaired(run: Run) -> None:
-    result, report = run.result, run.result["report"]
+    result, report = run.found, run.found["report"]
     gain, name = report["gain"], result["metric"]
     what = "Training" if result["steps"] else "Rescaling"
     title = f"{what} gives {change_text(name, gain['difference'])} on test, {chance_text(gain['p_value'])}"

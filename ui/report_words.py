@@ -41,7 +41,7 @@ def how_it_was_done(run: Run, methods: Mapping[str, Mapping[str, Any]]) -> list[
     """What the kind of run does, which method it used, and on which examples."""
     what = inspect.getdoc(type(kind_of(run))) or ""
     told = [" ".join(what.partition("\n\n")[0].split()).replace("`", "")]
-    method = run.spec.get("method")
+    method = str(run.spec.get("method"))
     if method in methods:
         known = methods[method]
         told.append(f"{known['title']} ({known['reference']}): {known['about']}")

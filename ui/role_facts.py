@@ -40,9 +40,17 @@ class Finding:
     def from_json(cls, record: Mapping[str, Any]) -> Finding:
         """What a run wrote."""
         detail = record["detail"]
-        numbers = (record[name] for name in ("score", "baseline", "n", "verdict"))
-        words = (detail["case"], detail["control"], detail["p"])
-        return cls(*numbers, *words, detail.get("cases", {}), detail.get("histogram", {}))
+        return cls(
+            record["score"],
+            record["baseline"],
+            record["n"],
+            record["verdict"],
+            detail["case"],
+            detail["control"],
+            detail["p"],
+            detail.get("cases", {}),
+            detail.get("histogram", {}),
+        )
 
 
 @dataclass(frozen=True)

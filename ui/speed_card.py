@@ -31,7 +31,7 @@ def show_speed(lab: Lab) -> None:
     run = answered(SpeedRun(lab.choice.model, lab.spelt))
     if run is None:
         return
-    found = run.result
+    found = run.found
     st.html(f'<h2 class="hl-card-title">{escape(found["sentence"])}</h2><p class="hl-source">{_source(found)}</p>')
     if found["remark"]:
         st.caption(found["remark"])

@@ -74,8 +74,8 @@ class PruningCurve(Control):
         head = head_in_link(grid)
         if run is None:
             return Found("", head=head)
-        told = self._told(run.result, len(own), change_of(point, full), k)
-        return Found(told, self.holds(run.result, len(own)), head)
+        told = self._told(run.found, len(own), change_of(point, full), k)
+        return Found(told, self.holds(run.found, len(own)), head)
 
     def holds(self, result: dict[str, Any], n_heads: int) -> bool | None:
         """Whether at least the share `spared` of the heads goes before a point is significantly worse."""

@@ -57,8 +57,8 @@ class PriorMaps(Control):
                 return NOTHING
             names = layer_names(run)
             picked = names[stage.pick("Layer", "layer", list(names), next(iter(names)))]
-            layer = next(one for one in run.result["layers"] if one["name"] == picked)
-            priors, scores, keys = read_priors(run.folder / run.result["priors"], picked)
+            layer = next(one for one in run.found["layers"] if one["name"] == picked)
+            priors, scores, keys = read_priors(run.folder / run.found["priors"], picked)
             kept = scores if scores.shape == priors.shape else keys[:, None, :]
             left = float(kept.mean())
             told = agreed_text(*agreed(keys)) if self.keys else unseen_text(kept)
@@ -72,19 +72,19 @@ class PriorMaps(Control):
         stage.left.html(
             f'<div class="hl-big"><b>{share_text(left)}</b><span>of the scores of {picked} are left</span></div>'
         )
-        return Found(left_text(run), not significantly_worse(run.result["change"]["test"], run.result))
+        return Found(left_text(run), not significantly_worse(run.found["change"]["test"], run.found))
 
 
 def left_text(run: Run) -> str:
     """What a finished run left of all scores and keys."""
-    saved = (run.result or {})["savings"]
+    saved = run.found["savings"]
     scores, keys = (share_text(saved[f"{what}_kept"] / saved[what]) for what in ("scores", "keys"))
     return f"{scores} of all scores and {keys} of all keys are left."
 
 
 def layer_names(run: Run) -> dict[str, str]:
     """The layers of a run: their numbers, where it has one bank, and their names."""
-    names = [layer["name"] for layer in (run.result or {})["layers"]]
+    names = [layer["name"] for layer in run.found["layers"]]
     several = len({name.partition(".")[0] for name in names}) > 1
     return {name if several else name.rpartition(".")[2]: name for name in names}
 

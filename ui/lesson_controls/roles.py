@@ -52,7 +52,7 @@ class RolesGrid(Control):
 def role_facts(choice: Choice) -> RoleFacts | None:
     """The roles of the model, once they were looked for."""
     run = answered(RolesRun(choice.model))
-    return None if run is None else RoleFacts.from_json(run.result)
+    return None if run is None else RoleFacts.from_json(run.found)
 
 
 def verdict(facts: RoleFacts, head: HeadId | None, wanted: str) -> tuple[bool, str]:

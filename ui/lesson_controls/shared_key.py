@@ -48,8 +48,8 @@ class SharedKey(Control):
                 st.html(title_html("Make a guess, then look", "the maps of the layer that you pick show here"))
                 stage.left.html(verdict_html(False, "Pick a layer."))
             else:
-                priors, scores, keys = read_priors(run.folder / run.result["priors"], picked)
-                layer = next(one for one in run.result["layers"] if one["name"] == picked)
+                priors, scores, keys = read_priors(run.folder / run.found["priors"], picked)
+                layer = next(one for one in run.found["layers"] if one["name"] == picked)
                 st.html(title_html(f"{picked}: {agreed_text(*agreed(keys))}", "a white column is a key that is gone"))
                 figure = prior_maps(priors, scores & keys[:, None], layer["heads"], theme())
                 show_chart(stage, figure.update_layout(height=MAPS_HEIGHT), f"maps-{picked}")

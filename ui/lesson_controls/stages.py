@@ -40,7 +40,7 @@ class PruningStages(Control):
         """The metric from stage to stage at the right; the end of it at the left."""
         with stage.right.container(border=True):
             runs = {by: answered(fiak_run(stage.choice, self.scores, self.keys, by)) for by in self.by}
-            done = {by: run.result for by, run in runs.items() if run is not None}
+            done = {by: run.found for by, run in runs.items() if run is not None}
             if self.by[0] not in done:
                 return NOTHING
             result = done[self.by[0]]

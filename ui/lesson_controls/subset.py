@@ -69,8 +69,8 @@ class Subset(Control):
         """The choices of finished trainings; the one for `keep` is started if need be."""
         runs = {count: known(subset_run(choice, count, self.n_steps)) for count in self.counts if count != keep}
         runs[keep] = answered(subset_run(choice, keep, self.n_steps))
-        done = [count for count in self.counts if runs.get(count) is not None]
-        points = points_of(choice, [runs[count].result["mask"] for count in done]) if done else []
+        done = {count: run for count in self.counts if (run := runs.get(count)) is not None}
+        points = points_of(choice, [run.found["mask"] for run in done.values()]) if done else []
         return {count: point for count, point in zip(done, points, strict=True) if point is not None}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
 
 from jobs.learned_scores import newest
 from models.fingerprint import fingerprint
+from models.heads import HeadId
 from ui.asking import store
 from ui.lesson_controls.control import NOTHING, Control, Found, Stage, register
 from ui.lesson_controls.roles import role_facts
@@ -43,7 +45,7 @@ class Survivors(Control):
             own = {head: score for head, score in scores.items() if head.bank == self.bank}
             if not own:  # the gates that were learned are those of other banks
                 st.info(plain(f"The gates that were learned last are not those of the {self.bank} bank."))
-                return ""
+                return NOTHING
             kept = [kept_of(facts, mask, self.bank) for mask in by_scores(own)]
             steps = {str(len(heads)): facts.counts(heads) for heads in kept}
             shares = {len(heads): _with_role(facts, heads) for heads in kept}
@@ -59,5 +61,5 @@ class Survivors(Control):
         return Found(f"{told}.", shares[few] > shares[whole])
 
 
-def _with_role(facts: RoleFacts, heads: list) -> float:
+def _with_role(facts: RoleFacts, heads: Collection[HeadId]) -> float:
     return 1 - facts.counts(heads)[NONE] / max(1, len(heads))

@@ -37,8 +37,9 @@ class WeightShare(Control):
         share = int(picked.split()[0]) / 100
         with stage.left:
             choices = {name: replace(stage.choice, model=name) for name in (stage.choice.model, self.other)}
-            left = {name: self._left(choice, share) for name, choice in choices.items()}
-        if any(value is None for value in left.values()):
+            asked = {name: self._left(choice, share) for name, choice in choices.items()}
+        left = {name: value for name, value in asked.items() if value is not None}
+        if len(left) < len(asked):
             return NOTHING
         own, other = left[stage.choice.model], left[self.other]
         told = (
