@@ -1,0 +1,1 @@
+"""Measures which share of planted faults the tests catch."""
