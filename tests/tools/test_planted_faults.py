@@ -145,11 +145,11 @@ def test_every_excluded_fault_has_a_reason_and_still_exists(tmp_path: Path) -> N
 def test_the_share_has_wilsons_interval_and_results_outlive_a_stop(tmp_path: Path) -> None:
     for number in range(100):
         how = "failed" if number % 10 else "passed"
-        add(tmp_path / "log", sample("models", "constant", number), Outcome(how, "by", 1.0, 2.0))
+        add(tmp_path / "log", sample("models", "constant", number), Outcome(how, "test", "why", 1.0, 2.0))
     results = read(tmp_path / "log")
     assert len(results) == 100
     assert " 90 of  100  90.0% (82.6% to 94.5%)" in report(results)  # Wilson 1927, by hand
-    add(tmp_path / "log", sample("models", "constant", 0), Outcome("hang", "", 1.0, 2.0))
+    add(tmp_path / "log", sample("models", "constant", 0), Outcome("hang", "", "", 1.0, 2.0))
     assert " 91 of  100" in report(read(tmp_path / "log"))
 
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from tools.planted_faults.choosing import Map, Test
 from tools.planted_faults.covering import record
 from tools.planted_faults.draw import all_faults, drawn
 from tools.planted_faults.faults import Fault
-from tools.planted_faults.report import add, counted, read, report
-from tools.planted_faults.sources import REPOSITORY, state
+from tools.planted_faults.report import Result, add, counted, read, report
+from tools.planted_faults.sources import REPOSITORY, modules, state
 from tools.planted_faults.trial import Outcome, load_libraries, plant
 
+UNCHANGED = modules()[0]
 FIRST, SECONDS = 8.0, 60.0  # what the tests tried first may take, and all of them
 
 
@@ -47,6 +49,7 @@ def main() -> None:
         if fault.key not in done:
             show(fault, tried(fault, tests), results)
     print(report(read(results)))
+    check(read(results), tests)
 
 
 def parsed() -> argparse.Namespace:
@@ -63,16 +66,15 @@ def tried(fault: Fault, tests: Map) -> Outcome:
     """Plants a fault before the nearest tests, then, if none fails, before the rest that time allows."""
     covering = tests.covering(fault)
     if not covering:
-        return Outcome("uncovered", "", 0.0, 0.0)
+        return Outcome("uncovered", "", "", 0.0, 0.0)
     near, rest = split(covering)
     text = fault.planted((REPOSITORY / fault.path).read_bytes())
     first = plant(fault.path, text, near)
     if first.caught or not rest:
         return first
     second = plant(fault.path, text, rest)
-    return Outcome(
-        second.how, f"{first.by} and {second.by}", first.seconds + second.seconds, round(first.cpu + second.cpu, 1)
-    )
+    seconds, cpu = first.seconds + second.seconds, round(first.cpu + second.cpu, 1)
+    return replace(second, why=f"{first.why} and {second.why}", seconds=seconds, cpu=cpu)
 
 
 def split(covering: list[Test]) -> tuple[list[Test], list[Test]]:
@@ -90,11 +92,21 @@ def split(covering: list[Test]) -> tuple[list[Test], list[Test]]:
     return near, rest
 
 
+def check(results: list[Result], tests: Map) -> None:
+    """Names tests that caught a fault and fail without one too, so that they prove nothing."""
+    caught = {outcome.test for _, outcome in results}
+    for path in sorted({test.path for test in tests.tests if test.name in caught}):
+        chosen = [test for test in tests.tests if test.path == path and test.name in caught]
+        outcome = plant(str(UNCHANGED), (REPOSITORY / UNCHANGED).read_bytes(), chosen)
+        if outcome.caught:
+            print(f"fails without a fault: {outcome.test or path} {outcome.why}", flush=True)
+
+
 def show(fault: Fault, outcome: Outcome, file: Path) -> None:
     """Writes a result down and prints it."""
     add(file, fault, outcome)
     found = f"{fault.key} {outcome.how:9} {outcome.seconds:5.0f} s"
-    print(f"{found} {fault.path}:{fault.line} {fault.kind} {outcome.by[:150]}", flush=True)
+    print(f"{found} {fault.path}:{fault.line} {fault.kind} {outcome.test} {outcome.why[:100]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,5 @@ def row(name: str, results: list[Result]) -> str:
 def survivor(fault: Fault, outcome: Outcome) -> str:
     """Where it stands and what it changes."""
     change = f"{fault.old!r} becomes {fault.new!r}"
-    return (
-        f"{fault.key} {outcome.how}, {outcome.by}\n  {fault.path}:{fault.line} {fault.kind}: {change}\n    {fault.code}"
-    )
+    where = f"{fault.path}:{fault.line} {fault.kind}"
+    return f"{fault.key} {outcome.how}, {outcome.why}\n  {where}: {change}\n    {fault.code}"

@@ -42,7 +42,8 @@ class Outcome:
     """How a fault was found, `passed` if it was not, and by which test."""
 
     how: str
-    by: str
+    test: str
+    why: str
     seconds: float
     cpu: float
 
@@ -155,18 +156,18 @@ def wait(child: int, deadline: float) -> tuple[int, float]:
     return -1, usage.ru_utime + usage.ru_stime
 
 
-def judged(work: Path, status: int) -> tuple[str, str]:
-    """How it ended and at which test."""
+def judged(work: Path, status: int) -> tuple[str, str, str]:
+    """How it ended, at which test, and why."""
     if status == -1:
-        return "hang", ""
+        return "hang", "", ""
     if status or not (work / "end").exists():
-        return "crash", f"status {status}: {(work / 'log').read_text()[-150:]}"
+        return "crash", "", f"status {status}: {(work / 'log').read_text()[-150:]}"
     code, ran, failure, why = json.loads((work / "end").read_text())
     if code == pytest.ExitCode.OK:
-        return "passed", f"{ran} tests"
+        return "passed", "", f"{ran} tests"
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
-        return "uncovered", ""
-    return ("hang" if "Timeout" in why else "failed"), f"{failure}: {why}" if failure else f"pytest ended with {code}"
+        return "uncovered", "", ""
+    return ("hang" if "Timeout" in why else "failed"), failure, why or f"pytest ended with {code}"
 
 
 def end_started(work: Path) -> None:
