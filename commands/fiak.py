@@ -47,6 +47,7 @@ class Fiak(Command):
         )
         parser.add_argument("--rate", type=float, default=2e-4, help="learning rate (default: 2e-4)")
         parser.add_argument("--batch", type=int, default=16, help="examples a step (default: 16)")
+        parser.add_argument("--keep-step", default="best", help="weights to keep: best on development, or last")
         parser.add_argument("--length", type=int, default=None, help="tokens of the longest input")
         parser.add_argument("--seed", type=seed, default=0, help="of the order of the data (default: 0)")
         parser.add_argument("--n", type=int, default=None, help="report on the first N examples only")
@@ -58,7 +59,10 @@ class Fiak(Command):
         from jobs.store import Store
         from models.heads import HeadId
 
-        named = ("keys", "prior", "shared", "by", "among", "form", "start", "rate", "batch", "length", "seed", "n")
+        named = (
+            *("keys", "prior", "shared", "by", "among", "form", "start", "rate", "batch", "seed", "keep_step"),
+            *("length", "n"),
+        )
         judged = {name: value for name, value in judged_by(options).items() if name != "split"}
         if options.split not in ("development", "test"):
             raise ValueError(f"split {options.split!r}; allowed are development and test")

@@ -43,7 +43,11 @@ class Learn(Command):
         parser.add_argument("--n", type=int, default=None, help="report on the first N examples of each split alone")
         parser.add_argument("--seed", type=seed, default=0, help="another seed is another run (default: 0)")
         parser.add_argument(
-            "--training", nargs="+", default=[], metavar="NAME=VALUE", help="rate, batch, every, patience, n_judged"
+            "--training",
+            nargs="+",
+            default=[],
+            metavar="NAME=VALUE",
+            help="rate, batch, every, patience, n_judged, keep_step",
         )
         parser.add_argument("--task", default="", help="one that `cli.py tasks` lists; by default what fits the model")
         parser.add_argument("--data", "--text", default="", metavar="FILE", help="your own data, as for evaluate")

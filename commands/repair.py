@@ -30,7 +30,11 @@ class Repair(Command):
         parser.add_argument("--steps", type=int, default=0, help="training steps (default: 0, only rescaled)")
         parser.add_argument("--start", default="rescaled", help="rescaled, plain or scratch (default: rescaled)")
         parser.add_argument(
-            "--training", nargs="+", default=[], metavar="NAME=VALUE", help="rate, batch, every, patience, n_judged"
+            "--training",
+            nargs="+",
+            default=[],
+            metavar="NAME=VALUE",
+            help="rate, batch, every, patience, n_judged, keep_step",
         )
         parser.add_argument("--task", default="", help="one that `cli.py tasks` lists; by default what fits the model")
         parser.add_argument("--data", "--text", default="", metavar="FILE", help="your own data, as for evaluate")

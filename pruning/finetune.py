@@ -18,7 +18,7 @@ from models.devices import in_parts, mixed_precision
 from models.gating import uninstall
 from models.head_model import HeadModel
 from pruning.rounds import Rounds
-from pruning.settings import Settings
+from pruning.settings import LAST, Settings
 from tasks.ablating import picked
 from tasks.batching import Batch, collated
 from tasks.task import Task
@@ -52,7 +52,8 @@ class FineTuning:
 
     Everything that happens at a step depends on the seed and the number of the step, and on `state`: order of the data,
     dropout, learning rate. So `load(state())` goes on as if nothing had happened, whatever else the process computes.
-    Development examples only decide when to stop and which weights to keep; test examples are never looked at.
+    Development examples only decide when to stop and which weights to keep, where these are not to be the last; test
+    examples are never looked at.
     """
 
     def __init__(self, head_model: HeadModel, task: Task, settings: Settings) -> None:
@@ -85,7 +86,7 @@ class FineTuning:
         return self.step >= self.settings.steps or self.judged_in_vain >= self.settings.patience
 
     def best(self) -> HeadModel:
-        """A copy of the model with the weights that were judged best."""
+        """A copy of the model with the weights that are kept: those judged best, or the last."""
         model = copy.deepcopy(self.head_model.model)
         model.load_state_dict(self.best_weights)
         return replace(self.head_model, model=model.eval())
@@ -164,11 +165,11 @@ class FineTuning:
         return loss
 
     def _judged(self) -> float:
-        """The headline metric on development; weights better than all before are kept."""
+        """The headline metric on development; weights better than all before are kept, or all that come later."""
         outcomes = self.task.outcomes(self.head_model, JUDGED_ON, self.settings.n_judged)
         value = self.task.metrics[0].estimate(outcomes).value
         better = value > self.best_value if self.task.higher_is_better else value < self.best_value
-        if better or not self.best_weights:
+        if better or not self.best_weights or self.settings.keep_step == LAST:
             weights = self.head_model.model.state_dict()
             self.best_weights = {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
             self.best_value, self.best_step, self.judged_in_vain = value, self.step, 0

@@ -8,13 +8,16 @@ from typing import ClassVar
 WARM_UP = 0.1
 """The share of the steps in which the rate rises; then it falls to 0 in a line."""
 
+BEST, LAST = "best", "last"
+
 
 @dataclass(frozen=True)
 class Settings:
     """How to train: `every` so many steps the model is judged, and `patience` judgements without a better one end it.
 
-    A step sees `batch` examples; those of more than `longest` tokens are left out, none if that is 0. The best weights
-    that were judged are kept.
+    A step sees `batch` examples; those of more than `longest` tokens are left out, none if that is 0. `keep_step` says
+    which weights are kept: the best that were judged, or the last, after all steps. A few examples choose badly, so the
+    best are worth having where many are judged or the training may run too long.
     """
 
     steps: int = 200
@@ -25,6 +28,7 @@ class Settings:
     n_judged: int | None = 200
     seed: int = 0
     longest: int = 0
+    keep_step: str = BEST
 
     least_steps: ClassVar[int] = 1
 
@@ -34,6 +38,8 @@ class Settings:
                 raise ValueError(f"fine-tuning with {name} {getattr(self, name)}; at least {least} is needed")
         if not 0 < self.rate < 1:
             raise ValueError(f"a learning rate of {self.rate}; allowed is a number between 0 and 1")
+        if self.keep_step not in (BEST, LAST):
+            raise ValueError(f"keep_step {self.keep_step!r}; allowed: {BEST}, {LAST}")
 
     def rate_at(self, step: int) -> float:
         """The learning rate of one step, counted from 0."""

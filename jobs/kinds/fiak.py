@@ -33,7 +33,8 @@ class FiakRun(Kind):
 
     `scores` and `keys` are fractions, `prior` is pair or key, `shared` head or layer, `by` prior or random (the
     control), `among` layer or query, `form` dot or distance; see pruning/fiak. The heads of `mask` are removed first;
-    with the start `scratch`, instead of `trained`, the weights are then drawn anew. The points tell loss, metric and
+    with the start `scratch`, instead of `trained`, the weights are then drawn anew. `keep_step` says which weights of
+    the fine-tuning are kept: the best on development, or the last. The points tell loss, metric and
     histograms of priors on the way. Artefacts: priors and what is kept, written at every judgement, and a folder with
     the pruned model.
     """
@@ -52,6 +53,7 @@ class FiakRun(Kind):
     rate: float = 2e-4
     batch: int = 16
     seed: int = 0
+    keep_step: str = "best"
     length: int | None = None
     n: int | None = None
     task: str = ""
@@ -130,7 +132,14 @@ class FiakRun(Kind):
 
         choice = Choice(self.scores, self.keys, self.prior, self.shared, self.by, self.among)
         priors, tuning = (
-            Settings(steps, self.rate, self.batch, every=max(1, steps // JUDGEMENTS), seed=self.seed)
+            Settings(
+                steps,
+                self.rate,
+                self.batch,
+                every=max(1, steps // JUDGEMENTS),
+                seed=self.seed,
+                keep_step=self.keep_step,
+            )
             for steps in (self.steps_priors, self.steps_tuning)
         )
         return Plan(choice, self.form, self.length, priors, tuning, self.n, self.mask, self.start)

@@ -42,6 +42,7 @@ RUNS: list[Kind] = [
     RolesRun("/tmp/smaller", task="translation", options={"syntactic.margin": 0.15, "end mark.share": 0.6}),
     FiakRun("looker", keys=0.2, mask="encoder.0.1 encoder.2.3", steps_priors=30, steps_tuning=40),
     FiakRun("writer", scores=0.0, keys=0.3, prior="key", shared="layer", by="random", seed=2, n=50, **OWN),
+    FiakRun("looker", scores=0.5, keep_step="last"),
     LearnRun("looker", gates="dsp", settings={"keep": 9}, n_steps=6, finetune=4, training={"batch": 4}),
     LearnRun("translator", settings={"penalty": 0.5}, banks="encoder", weights="frozen", seed=1),
     DynamicsRun("looker", ["/tmp/my run/checkpoint-10", "looker"], n=20, task="digits"),

@@ -189,6 +189,17 @@ def test_a_training_that_only_harms_gives_back_the_model_it_began_with(monkeypat
     assert same(weights(tuning.best()), weights(smaller()))
 
 
+def test_where_the_last_weights_are_kept_a_worse_judgement_neither_ends_the_training_nor_loses_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tuning = FineTuning(smaller(), judge(), replace(QUICK, patience=1, keep_step="last"))
+    seen = scripted(tuning, [5 / 6, 4 / 6, 3 / 6, 2 / 6], monkeypatch)
+    list(tuning.steps())
+    assert tuning.step == tuning.best_step == QUICK.steps
+    assert same(weights(tuning.best()), seen[-1])
+    assert not same(seen[-1], seen[0])
+
+
 def test_nothing_but_calibration_is_trained_on_and_test_is_never_seen() -> None:
     asked: list[str] = []
 
@@ -302,6 +313,8 @@ def test_bad_settings_are_one_sentence() -> None:
         Settings(batch=0)
     with pytest.raises(ValueError, match=r"a learning rate of -1\.0; allowed"):
         Settings(rate=-1.0)
+    with pytest.raises(ValueError, match="keep_step 'first'; allowed: best, last"):
+        Settings(keep_step="first")
     frozen = smaller()
     frozen.model.requires_grad_(False)
     with pytest.raises(ValueError, match="no weight that may be trained"):
