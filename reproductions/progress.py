@@ -6,7 +6,8 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +17,48 @@ from reproductions.runner import NOW, PAUSE, PID
 from reproductions.trial import Trial
 
 SECONDS_A_STEP = 0.2
-"""Where no trial of that model and kind is done yet."""
+"""Where no trial of that model is done yet."""
+
+Record = dict[str, Any]
+Found = Mapping[str, Record | None]
 
 
 def page(trials: Sequence[Trial], home: Path, folder: Path = records.FOLDER) -> str:
-    """The whole page."""
+    """The whole page; what waits is told paper by paper."""
     found = {trial.name: records.found(trial, folder) for trial in trials}
-    now = _now(home)
-    speeds = _speeds(trials, found)
-    left = 0.0
-    lines = []
-    for trial in trials:
-        record = found[trial.name]
-        seconds = trial.steps * speeds(trial)
-        if record is not None:
-            lines.append(f"done      {trial.name}: {_said(record)}, {duration(record['seconds'])}")
-            continue
-        share = now["done"] / max(1, now["total"]) if now.get("name") == trial.name else 0.0
-        left += seconds * (1 - share)
-        state = f"{share:4.0%}     " if share else "waiting  "
-        lines.append(f"{state} {trial.name}: about {duration(seconds * (1 - share))}")
-    n_done = sum(record is not None for record in found.values())
-    head = f"{n_done} of {len(trials)} trials are done; about {duration(left)} left. {_running(home, now)}"
-    return "\n".join([head, "", *lines])
+    now, speed = _now(home), _speeds(trials, found)
+    running = [trial for trial in trials if trial.name == now.get("name") and found[trial.name] is None]
+    waiting = [trial for trial in trials if found[trial.name] is None and trial not in running]
+    share = now.get("done", 0) / max(1, now.get("total", 0))
+    left = sum(trial.steps * speed(trial) for trial in waiting)
+    left += sum(trial.steps * speed(trial) * (1 - share) for trial in running)
+    done = [record for record in found.values() if record is not None]
+    return "\n".join([
+        f"{len(done)} of {len(trials)} trials are done; about {duration(left)} left. {_state(home, now)}",
+        *(f"done     {record['name']}: {_said(record)}, in {duration(record['seconds'])}" for record in done),
+        *(f"running  {trial.name}: {share:.0%}" for trial in running),
+        *_waiting(waiting, speed),
+    ])  # fmt: skip
 
 
-def _running(home: Path, now: dict[str, Any]) -> str:
+def _waiting(waiting: Sequence[Trial], speed: Callable[[Trial], float]) -> Iterator[str]:
+    """A line a paper and model, in the order of what comes first."""
+    places = {(trial.paper, trial.model): place for place, trial in reversed(list(enumerate(waiting)))}
+    ordered = sorted(waiting, key=lambda trial: places[trial.paper, trial.model])
+    for (paper, model), group in groupby(ordered, key=lambda trial: (trial.paper, trial.model)):
+        trials = list(group)
+        seconds = sum(trial.steps * speed(trial) for trial in trials)
+        yield f"waiting  {paper}.{model}: {len(trials)} trials, about {duration(seconds)}"
+
+
+def _state(home: Path, now: Mapping[str, Any]) -> str:
     """Whether the runner runs, stands still or is stopped."""
     if not _alive(home / PID):
         return "The runner is stopped."
     if (home / PAUSE).exists():
-        return f"It is paused: remove {home / PAUSE}, and it goes on."
-    ago = duration(time.time() - now["at"]) if now else "a while"
-    return f"It runs; last heard of {ago} ago: {now.get('name', 'starting')}."
+        still = "It stands still" if now.get("paused") else "It will stand still after its present step"
+        return f"{still}: remove {home / PAUSE}, and it goes on."
+    return f"It runs, last heard of {duration(time.time() - now['at'])} ago." if now else "It starts."
 
 
 def _alive(path: Path) -> bool:
@@ -67,27 +77,17 @@ def _now(home: Path) -> dict[str, Any]:
     return told
 
 
-def _said(record: dict[str, Any]) -> str:
+def _said(record: Record) -> str:
     """The metric on test, with its interval."""
     one = record["final"]["test"]
     return f"{one['metric']} {one['value']:.4g} ({one['low']:.4g} to {one['high']:.4g})"
 
 
-def _speeds(trials: Sequence[Trial], found: dict[str, dict[str, Any] | None]) -> Any:
-    """Seconds a step of a trial, by what those of the same model and kind took."""
-    seen: dict[tuple[str, str], list[float]] = {}
+def _speeds(trials: Sequence[Trial], found: Found) -> Callable[[Trial], float]:
+    """Seconds a step of a trial, by what those of the same model took."""
+    seen: dict[str, list[float]] = {}
     for trial in trials:
         if (record := found[trial.name]) is not None:
-            seen.setdefault((trial.model, trial.kind), []).append(record["seconds"] / trial.steps)
-    by_model = dict(_means_by_model(seen))
-
-    def speed(trial: Trial) -> float:
-        own = seen.get((trial.model, trial.kind))
-        return statistics.fmean(own) if own else by_model.get(trial.model, SECONDS_A_STEP)
-
-    return speed
-
-
-def _means_by_model(seen: dict[tuple[str, str], list[float]]) -> Iterator[tuple[str, float]]:
-    for model in {model for model, _ in seen}:
-        yield model, statistics.fmean(value for (name, _), values in seen.items() if name == model for value in values)
+            seen.setdefault(trial.model, []).append(record["seconds"] / trial.steps)
+    means = {model: statistics.fmean(values) for model, values in seen.items()}
+    return lambda trial: means.get(trial.model, SECONDS_A_STEP)

@@ -8,17 +8,20 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jobs.client import run_here
 from jobs.home import write_whole
 from jobs.kind import Kind
+from jobs.kinds.fiak import FiakRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.run import DONE, Run
 from jobs.store import Store
 from reproductions import records
 from reproductions.kinds import Scores, kind_of
+from reproductions.priors import prime
 from reproductions.trial import Trial
 
 PAUSE, NOW, PID = "PAUSE", "now.json", "pid"
@@ -66,7 +69,10 @@ class Runner:
 
     def do(self, trial: Trial) -> dict[str, Any]:
         """Runs one trial to its end and writes its record."""
-        run = self.finished(kind_of(trial, self.scores_of, self.mask_of), trial.name)
+        kind = kind_of(trial, self.scores_of, self.mask_of)
+        if isinstance(kind, FiakRun):
+            prime(kind, self.store, partial(self.between, trial.name))
+        run = self.finished(kind, trial.name)
         record = records.record_of(trial, run, self.store.points(run.id), self.commit)
         records.write(trial, record, self.folder)
         return record
