@@ -18,7 +18,19 @@ SOURCES = (".py", ".js", ".css", ".html", ".md", ".toml", ".sh")
 MADE = (ROOT / "build", ROOT / "runs")
 """What `make docs` and using the app leave behind."""
 
-PACKAGES = ("pages", "ui", "commands", "jobs", "analysis", "pruning", "tasks", "lessons", "models", "specimens")
+PACKAGES = (
+    "pages",
+    "ui",
+    "commands",
+    "jobs",
+    "analysis",
+    "pruning",
+    "tasks",
+    "lessons",
+    "models",
+    "specimens",
+    "reproductions",
+)
 
 
 def sources(root: Path) -> Iterator[Path]:
