@@ -2,6 +2,7 @@
 
 What changed is what differs from the last commit, or from the commit that is named. A file depends on what it imports
 and on what its strings name: a file ("pages/roles.py"), a package ("analysis.importance") or a page ("/roles?model=").
+A test also depends on the conftest.py of each folder around it.
 Browser tests open the whole app, so they run only where their own files or the pages they open have changed.
 """
 
@@ -63,7 +64,8 @@ def dependencies(files: Iterable[str]) -> dict[str, set[str]]:
     folders: dict[str, list[str]] = {}
     for file in every:
         folders.setdefault(str(Path(file).parent), []).append(file)
-    return {file: set(_named(file, modules, folders, set(every))) - {file} for file in modules.values()}
+    named = {file: set(_named(file, modules, folders, set(every))) - {file} for file in modules.values()}
+    return {file: others | _fixtures(file, named) for file, others in named.items()}
 
 
 def changed_files(commit: str) -> set[str]:
@@ -101,6 +103,13 @@ def _named_by_text(
     elif text in modules and "." in text:
         yield modules[text]
         yield from folders.get(text.replace(".", "/"), ())
+
+
+def _fixtures(file: str, files: Iterable[str]) -> set[str]:
+    """The conftest.py of each folder around a file of tests: pytest loads them without an import."""
+    if not file.startswith("tests/") or Path(file).name == "conftest.py":
+        return set()
+    return {str(folder / "conftest.py") for folder in Path(file).parents} & set(files)
 
 
 def _distance(graph: Graph, start: str, wanted: set[str]) -> int | None:

@@ -25,6 +25,7 @@ FILES = {
     "tests/test_methods.py": "import registry\n",
     "tests/test_lab.py": 'open("pages/lab.py")\n',
     "tests/test_docs.py": 'READ = "docs/lab.md"\n',
+    "tests/browser/conftest.py": "",
     "tests/browser/test_page.py": "from models.gating import gated\n",
     "tests/browser/test_lab.py": 'page.goto(f"{address}/lab?model=looker")\n',
 }
@@ -56,6 +57,7 @@ def found(*changed: str) -> list[str]:
         ("docs/lab.md", ["tests/test_docs.py"]),
         ("registry.py", ["tests/test_methods.py", "tests/test_lab.py"]),
         ("tests/test_heads.py", ["tests/test_heads.py"]),
+        ("tests/browser/conftest.py", ["tests/browser/test_lab.py", "tests/browser/test_page.py"]),
     ],
 )
 @pytest.mark.usefixtures("project")
