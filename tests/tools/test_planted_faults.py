@@ -15,7 +15,7 @@ from tools.planted_faults.equivalent import FILE, Equivalent, equivalents
 from tools.planted_faults.faults import Fault, faults
 from tools.planted_faults.overlay import environment
 from tools.planted_faults.probes import NAME, probed
-from tools.planted_faults.report import add, read, report
+from tools.planted_faults.report import add, read, report, suffices
 from tools.planted_faults.sources import REPOSITORY, modules
 from tools.planted_faults.trial import Outcome, plant
 
@@ -151,6 +151,13 @@ def test_the_share_has_wilsons_interval_and_results_outlive_a_stop(tmp_path: Pat
     assert " 90 of  100  90.0% (82.6% to 94.5%)" in report(results)  # Wilson 1927, by hand
     add(tmp_path / "log", sample("models", "constant", 0), Outcome("hang", "", "", 1.0, 2.0))
     assert " 91 of  100" in report(read(tmp_path / "log"))
+
+
+@pytest.mark.parametrize(("n", "n_caught", "enough"), [(160, 145, True), (160, 144, False), (149, 149, False)])
+def test_the_lower_bound_over_150_faults_decides(n: int, n_caught: int, enough: bool) -> None:
+    outcomes = [Outcome("failed" if number < n_caught else "passed", "", "", 1.0, 1.0) for number in range(n)]
+    results = [(sample("models", "constant", number), outcome) for number, outcome in enumerate(outcomes)]
+    assert suffices(results) is enough  # Wilson's bound is 85.11 % at 145 of 160 and 84.37 % at 144
 
 
 def test_a_started_python_imports_the_other_text_and_the_file_stays(tmp_path: Path) -> None:

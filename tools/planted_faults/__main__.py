@@ -1,5 +1,6 @@
 """python -m tools.planted_faults: plants faults into our modules and reports the share that the tests catch.
 
+It fails where the lower bound of that share is below 85 %, or where a test that caught a fault fails without one too.
 The first call makes the map from lines to tests, in about the time of the tests themselves; every further one goes on
 where the last has stopped. Run it in the background; it takes what others leave of the machine:
 
@@ -18,7 +19,7 @@ from tools.planted_faults.choosing import Map, Test
 from tools.planted_faults.covering import record
 from tools.planted_faults.draw import all_faults, drawn
 from tools.planted_faults.faults import Fault
-from tools.planted_faults.report import Result, add, counted, read, report
+from tools.planted_faults.report import Result, add, counted, read, report, suffices
 from tools.planted_faults.sources import REPOSITORY, modules, state
 from tools.planted_faults.trial import Outcome, load_libraries, plant
 
@@ -26,8 +27,8 @@ UNCHANGED = modules()[0]
 FIRST, SECONDS = 8.0, 60.0  # what the tests tried first may take, and all of them
 
 
-def main() -> None:
-    """Records what is missing of the map, plants what is missing of the draw, reports."""
+def main() -> int:
+    """Records what is missing of the map, plants what is missing of the draw, reports; 0 if enough is caught."""
     arguments = parsed()
     os.nice(max(0, arguments.nice - os.nice(0)))
     if not os.fork():
@@ -41,7 +42,7 @@ def main() -> None:
     if arguments.again:
         for fault in (one for one in candidates if one.key in arguments.again):
             show(fault, tried(fault, tests), results)
-        return
+        return 0
     order = drawn(candidates, arguments.seed)
     for fault in order:
         if len(counted(read(results))) >= arguments.faults:
@@ -49,7 +50,8 @@ def main() -> None:
         if fault.key not in done:
             show(fault, tried(fault, tests), results)
     print(report(read(results)))
-    check(read(results), tests)
+    is_sound = check(read(results), tests)
+    return 0 if is_sound and suffices(read(results)) else 1
 
 
 def parsed() -> argparse.Namespace:
@@ -92,14 +94,17 @@ def split(covering: list[Test]) -> tuple[list[Test], list[Test]]:
     return near, rest
 
 
-def check(results: list[Result], tests: Map) -> None:
-    """Names tests that caught a fault and fail without one too, so that they prove nothing."""
+def check(results: list[Result], tests: Map) -> bool:
+    """Names tests that caught a fault and fail without one too, so that they prove nothing; whether there are none."""
+    is_sound = True
     caught = {outcome.test for _, outcome in results}
     for path in sorted({test.path for test in tests.tests if test.name in caught}):
         chosen = [test for test in tests.tests if test.path == path and test.name in caught]
         outcome = plant(str(UNCHANGED), (REPOSITORY / UNCHANGED).read_bytes(), chosen)
         if outcome.caught:
+            is_sound = False
             print(f"fails without a fault: {outcome.test or path} {outcome.why}", flush=True)
+    return is_sound
 
 
 def show(fault: Fault, outcome: Outcome, file: Path) -> None:
@@ -110,4 +115,4 @@ def show(fault: Fault, outcome: Outcome, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

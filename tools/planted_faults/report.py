@@ -14,6 +14,8 @@ from tools.planted_faults.sources import FOLDERS
 from tools.planted_faults.trial import Outcome
 
 Result = tuple[Fault, Outcome]
+FEWEST, LOWEST = 150, 0.85
+"""So many faults count, and the lower bound of the share that tests catch is at least this."""
 
 
 def read(file: Path) -> list[Result]:
@@ -57,14 +59,25 @@ def rows(results: list[Result], group: Callable[[Fault], str]) -> Iterator[str]:
     yield from (row(name, groups[name]) for name in sorted(groups))
 
 
-def row(name: str, results: list[Result]) -> str:
-    """Share and 95 % interval of Wilson."""
+def suffices(results: list[Result]) -> bool:
+    """Whether the lower bound of the share that is caught is high enough, over enough faults."""
+    kept = counted(results)
+    return len(kept) >= FEWEST and interval(kept)[1] >= LOWEST
+
+
+def interval(results: list[Result]) -> tuple[int, float, float]:
+    """How many are caught, and Wilson's 95 % interval of their share."""
     from tasks.intervals import wilson  # not above: our modules are imported after the last fault only
 
     caught = sum(outcome.caught for _, outcome in results)
+    return caught, *wilson(caught, len(results))
+
+
+def row(name: str, results: list[Result]) -> str:
+    """Share and interval."""
     if not results:
         return f"{name:12} none"
-    low, high = wilson(caught, len(results))
+    caught, low, high = interval(results)
     share = f"{caught / len(results):6.1%} ({low:.1%} to {high:.1%})"
     return f"{name:12} {caught:4} of {len(results):4} {share}"
 
