@@ -21,6 +21,7 @@ from pruning.rounds import Rounds
 from pruning.settings import LAST, Settings
 from tasks.ablating import picked
 from tasks.batching import Batch, collated
+from tasks.parts import width
 from tasks.task import Task
 
 TRAINED_ON, JUDGED_ON = "training", "development"
@@ -96,11 +97,10 @@ class FineTuning:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.rate_at(self.step)
         batch = collated(self.rounds.at(self.step), self.head_model, TRAINED_ON)
-        width = max(value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values())
         self.optimizer.zero_grad(set_to_none=True)
         with torch.random.fork_rng([self.head_model.device] if self.head_model.device.type == "cuda" else []):
             torch.manual_seed(random.Random(f"{self.settings.seed}/{self.step}").getrandbits(63))
-            parts = in_parts(self.head_model.model, len(batch), width, lambda rows: self._learned(batch, rows))
+            parts = in_parts(self.head_model.model, len(batch), width(batch), lambda rows: self._learned(batch, rows))
         torch.nn.utils.clip_grad_norm_(self.parameters, LONGEST_GRADIENT)
         self.optimizer.step()
         self._losses += torch.stack(parts).sum()

@@ -23,6 +23,7 @@ from pruning.settings import Settings
 from pruning.strategies.subject import heads_of
 from tasks.ablating import picked
 from tasks.batching import Batch, collated
+from tasks.parts import width
 from tasks.task import Task
 
 TRAINED, FROZEN = "trained", "frozen"
@@ -150,7 +151,6 @@ class GateTraining:
         """One step of gates and weights; nothing is read back from the device."""
         training, model = self.plan.training, self.head_model.model
         batch = collated(self.rounds.at(self.step), self.head_model, TRAINED_ON)
-        width = max(value.shape[1] if value.dim() == 2 else 1 for value in batch.inputs.values())
         drawn = self.learner.draw()
         gates = self._whole(drawn.detach()).requires_grad_()
         for parameter in [gates, *self.parameters]:
@@ -158,7 +158,7 @@ class GateTraining:
         with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
             torch.manual_seed(seed_of(training.seed, "model", self.step))
             model.train(self.optimizer is not None)
-            parts = in_parts(model, len(batch), width, lambda rows: self._learned(batch, rows, gates))
+            parts = in_parts(model, len(batch), width(batch), lambda rows: self._learned(batch, rows, gates))
             model.eval()
         self.losses = self.losses + torch.stack(parts).sum()
         if self.optimizer is not None:

@@ -39,6 +39,21 @@ def ended(steps: Any, points: list[dict[str, Any]]) -> dict[str, Any]:
             points.append(step.point)
 
 
+@pytest.mark.parametrize(
+    ("settings", "title"),
+    [
+        ({"scores": 0.7}, "FiAK of looker: 70% of its scores"),
+        ({"keys": 0.2, "scores": 0.0, "start": "scratch"}, "FiAK of looker: 20% of its keys, from the start"),
+        (
+            {"scores": 0.5, "keys": 0.1, "by": "random"},
+            "FiAK of looker: 50% of its scores and 10% of its keys, at random",
+        ),
+    ],
+)
+def test_a_title_says_what_goes_how_it_is_chosen_and_from_where(settings: dict[str, Any], title: str) -> None:
+    assert FiakRun("looker", **settings).title == title
+
+
 def test_a_run_tells_every_stage_and_leaves_a_model_that_loads(tmp_path: Path) -> None:
     run = run_here(Store(tmp_path), FiakRun("looker", scores=0.7, keys=0.2, shared="layer", **SHORT))
     assert (run.state, run.lane, run.message) == (DONE, LONG, "")

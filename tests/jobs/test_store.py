@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from jobs import store as store_module
@@ -33,6 +34,15 @@ def test_the_same_spec_has_the_same_id_and_any_other_field_another(tmp_path: Pat
     assert first == Counting("a").as_run(tmp_path).id
     others = {Counting("b").as_run(tmp_path).id, Counting("a", to=6).as_run(tmp_path).id}
     assert len(others | {first}) == 3
+
+
+def test_a_failure_that_is_still_looked_at_holds_no_file_of_the_store_open(store: Store) -> None:
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("DROP TABLE points")
+    with pytest.raises(OSError, match="cannot be used") as failure:
+        store.points("0123")
+    assert failure.traceback
+    assert not [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(store.folder)]
 
 
 def test_the_id_follows_the_weights_and_the_data(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from transformers.activations import ACT2FN
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
 from models.head_model import HeadModel
+from models.relevance_operations import AttentionRule
 from models.relevance_rules import RelevancePass, relevance_rules
 from tests.models.capture_reference import lively, padded_inputs
 from tests.reference.lrp import layer_norm, linear
@@ -156,6 +158,26 @@ def test_eager_and_fused_attention_give_the_same_relevance(rule: str) -> None:
     finally:
         head_model.model.set_attn_implementation(before)
     torch.testing.assert_close(*found, atol=1e-6, rtol=1e-5)
+
+
+def attended(values: Tensor, in_groups: bool) -> Tensor:
+    """Four heads of width one that share two keys and values, by the operation's own option or repeated by hand."""
+    query, key = values.T[None, :, :, None], values.T[None, :2, :, None]
+    if not in_groups:
+        key = key.repeat_interleave(2, dim=1)
+    return functional.scaled_dot_product_attention(query, key, key * 2, enable_gqa=in_groups)
+
+
+@pytest.mark.parametrize("rule", ["cp", "attnlrp"])
+def test_shared_keys_and_values_get_what_their_copies_get_together(rule: AttentionRule) -> None:
+    found = []
+    for in_groups in (True, False):
+        model = Reading(partial(attended, in_groups=in_groups))
+        with relevance_rules(model, {"values": VALUES}, rule) as passing:
+            result = model(**passing.inputs)
+        found.append((result.detach(), *torch.autograd.grad(result.sum(), passing.entered)))
+    torch.testing.assert_close(*found)
+    assert found[0][1].abs().sum() > 0
 
 
 def to_words(head_model: HeadModel, inputs: Mapping[str, Tensor], rule: str = "cp") -> Tensor:

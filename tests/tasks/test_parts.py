@@ -21,6 +21,7 @@ from models.head_model import HeadModel
 from models.loading import load
 from pruning.evaluation import Evaluator
 from pruning.mask import HeadMask
+from tasks.batching import Batch
 from tasks.catalog import task_for
 from tasks.parts import done_in_parts, joined, rows_of, width
 
@@ -73,6 +74,13 @@ def room_for(head_model: HeadModel) -> int:
     """About a fifth of the first batch."""
     batch = next(iter(task_for(head_model).batches(head_model, "development", 20)))
     return max(width(batch), len(batch) * width(batch) // 5)
+
+
+@pytest.mark.parametrize(("model", "wide"), [("looker", 1), ("reader", 12)])
+def test_the_width_of_a_text_is_its_tokens_and_that_of_an_image_is_one(model: str, wide: int) -> None:
+    shape = (3, 1, 8, 8) if model == "looker" else (3, 12)
+    inputs = {"given": torch.zeros(shape), "labels": torch.zeros(3)}
+    assert width(Batch("test", (0, 1, 2), inputs, torch.zeros(3))) == wide
 
 
 def test_outcomes_are_the_same_and_the_next_batch_starts_with_what_fitted(roomy: HeadModel) -> None:
