@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from analysis.importance.method import method_of, score
-from jobs.calibration import Calibration
+from analysis.roles import choosing, finding
+from jobs.calibration import N_ROLES, Calibration
 from jobs.client import run_here
 from jobs.kind import Bench
 from jobs.kinds.sweep import SweepRun
@@ -187,6 +189,21 @@ def test_roles_and_banks_reach_the_strategy(tmp_path: Path, monkeypatch: pytest.
     assert ByRole(first="broad").order(calibration.subject(ByRole()))[0] == HeadId("encoder", 4, 4)
     with pytest.raises(KeyError, match="no bank 'cross'; this model has: encoder"):
         calibration.subject(ByScore(), "cross")
+
+
+def test_a_head_has_the_roles_that_its_findings_confirm_on_calibration_passages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looker = load("looker")
+    first, second = HeadId("encoder", 0, 0), HeadId("encoder", 4, 4)
+    confirmed, refuted = SimpleNamespace(verdict=True), SimpleNamespace(verdict=False)
+    findings = {"broad": {first: confirmed, second: refuted}, "positional": {first: confirmed, second: confirmed}}
+    asked: list[object] = []
+    monkeypatch.setattr(choosing, "chosen_sample", lambda *given: (asked.append(given), ("sample", None))[1])
+    monkeypatch.setattr(finding, "roles_of", lambda *given: (asked.append(given), findings)[1])
+    roles = Calibration(looker, task("digits"), 8, tmp_path, "mark").roles()
+    assert roles == {first: ["broad", "positional"], second: ["positional"]}
+    assert asked == [(looker, N_ROLES, "calibration"), (looker, "sample")]
 
 
 def test_gradients_are_those_of_every_example(tmp_path: Path) -> None:

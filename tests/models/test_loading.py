@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import huggingface_hub
 import pytest
 import torch
 
 from models.devices import pick_device, pick_dtype
 from models.example_inputs import example_inputs, main_output
-from models.loading import load
+from models.loading import HUB_FILES, load
 from tests.families import family
 
 
@@ -101,6 +103,22 @@ def test_a_hub_id_without_a_network_gets_one_sentence(name: str) -> None:
     with pytest.raises(ValueError, match=r"no (model|folder)") as caught:
         load(name)
     assert "\n" not in str(caught.value)
+
+
+def test_of_the_hub_only_files_that_are_read_and_no_subfolder_are_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def snapshot(name: str, **given: Any) -> str:
+        asked.append({"name": name, **given})
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    load("owner/model", device="cpu")
+    allowed = {"allow_patterns": list(HUB_FILES), "ignore_patterns": ["*/*"]}
+    assert asked == [{"name": "owner/model", **allowed, "local_files_only": True}]
+    assert "*.safetensors" in HUB_FILES and not [pattern for pattern in HUB_FILES if pattern.endswith((".py", ".bin"))]
 
 
 @pytest.mark.parametrize("shard", ["weights.bin", "../elsewhere/model.safetensors", "/etc/passwd", 7])

@@ -126,6 +126,11 @@ def test_both_factors_of_a_gated_layer_get_half() -> None:
         np.testing.assert_allclose(to_input[place], by_gate + by_up)
 
 
+def test_what_is_divided_gets_all_and_its_divisor_is_a_constant() -> None:
+    result, to_input, _ = relevances(Reading(lambda values: values / (values.square().sum() + 1)))
+    torch.testing.assert_close(to_input, result)
+
+
 def test_what_is_joined_or_added_without_regard_to_the_input_is_a_constant() -> None:
     token = nn.Parameter(torch.tensor([[7.0, 8.0, 9.0, 10.0]], dtype=torch.float64))
     model = Reading(lambda values: torch.cat([token, values]) + 2.5)

@@ -32,6 +32,16 @@ def token(number: int | str, form: str, head: int | str, relation: str = "dep") 
 GOOD_TREE = token(1, "Birds", 2, "nsubj") + token(2, "sing", 0, "root") + "\n"
 
 
+def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_given: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "rows.csv").touch()
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(ValueError, match=r"rows\.csv' cannot be read: Permission denied$"):
+        Source.from_path(tmp_path / "rows.csv")
+
+
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8))
 def test_rows_written_by_csv_come_back_identical(written: list[tuple[str, str]]) -> None:
     stream = io.StringIO(newline="")
