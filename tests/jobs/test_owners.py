@@ -129,6 +129,13 @@ def test_a_run_works_on_behalf_of_its_owner(ada: Store) -> None:
     assert owner() is None
 
 
+def test_who_acts_for_somebody_acts_for_the_one_before_afterwards() -> None:
+    with acting_for("ada"):
+        with acting_for("bob"):
+            assert owner() == "bob"
+        assert owner() == "ada"
+
+
 def test_learned_scores_come_from_runs_of_the_same_owner(ada: Store) -> None:
     asked = replace(Counting("looker").as_run(ada.folder), kind="learn", spec={"gates": "l0"}, fingerprint="f")
     run = ada.submit(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
 from models.loading import load
-from pruning.export import export, save_pruned, verify
+from pruning.export import export, read_record, save_pruned, verify
 from pruning.mask import HeadMask
 from pruning.proof import attending, attention_implementations
 from pruning.stock_format import with_zeroed_heads
@@ -147,6 +148,9 @@ def test_the_onnx_export_of_all_layers_is_equal_to_the_mask(name: str, tmp_path:
 def check_onnx(head_model: HeadModel, tmp_path: Path) -> None:
     proof = export(head_model, masks(head_model.grid)["random"], tmp_path / "onnx", "onnx")
     assert proof.equal and proof.max_difference < 1e-5
+    assert logging.root.manager.disable == logging.NOTSET
+    if head_model.model.config.model_type in ("bert", "vit"):
+        assert read_record(tmp_path / "onnx")["sizes"] == "any batch and length"
 
 
 def generated(head_model: HeadModel, beams: int) -> Tensor:

@@ -48,6 +48,17 @@ def test_an_even_prior_changes_nothing(name: str, prior: str) -> None:
     assert (main_output(even, inputs) - dense).abs().max() < 1e-6 * dense.abs().max()
 
 
+@pytest.mark.parametrize("prior", ["pair", "key"])
+def test_a_prior_begins_at_one_over_the_root_of_the_length_and_moves_by_shares_of_it(prior: str) -> None:
+    layers = prior_layers(exact("bert"), 16)
+    given = with_priors(exact("bert"), layers, prior)
+    assert all(torch.allclose(pi, torch.tensor(0.25, dtype=pi.dtype)) for pi in priors_of(given, layers).values())
+    for module in given.model.modules():
+        if isinstance(module, PriorAttention):
+            module.theta.data.fill_(1 / PACE)
+    assert all(torch.allclose(pi, torch.tensor(0.5, dtype=pi.dtype)) for pi in priors_of(given, layers).values())
+
+
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "vit", "t5", "pythia"])
 def test_other_priors_change_something_under_eager_as_under_sdpa(name: str) -> None:
     head_model = exact(name)
