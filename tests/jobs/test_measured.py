@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from jobs.measured import EDITION, FILE, Measured
@@ -15,6 +18,17 @@ def test_what_was_put_is_there_for_everybody_who_asks_about_the_same(tmp_path: P
     again = Measured(tmp_path, "model", "task", {"a": 2, "b": 1})
     assert dict(again) == {"": {"value": float("inf")}, "encoder.0.1": {"value": 0.30000000000000004, "p": None}}
     assert (len(again), "encoder.0.1" in again, "encoder.0.2" in again) == (2, True, False)
+
+
+def test_a_failure_that_is_still_looked_at_holds_no_file_open(tmp_path: Path) -> None:
+    measured = Measured(tmp_path, "model")
+    measured[""] = {"value": 1}
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("DROP TABLE measured")
+    with pytest.raises(OSError, match="no such table") as failure:
+        measured[""]
+    assert failure.traceback
+    assert not [file.path for file in psutil.Process().open_files() if Path(file.path).is_relative_to(tmp_path)]
 
 
 def test_other_models_and_tasks_are_kept_apart(tmp_path: Path) -> None:

@@ -127,6 +127,8 @@ def test_a_reason_outlives_moved_lines_and_moved_files() -> None:
     assert entry.matches(replace(fault, path="headscope/models/tokens.py", line=70, start=900))
     assert not entry.matches(replace(fault, code="line 8"))
     assert not entry.matches(replace(fault, new="3"))
+    assert replace(entry, column=fault.column).matches(fault)
+    assert not replace(entry, column=fault.column + 1).matches(fault)
 
 
 def test_every_excluded_fault_has_a_reason_and_still_exists(tmp_path: Path) -> None:

@@ -21,11 +21,13 @@ class Equivalent:
     line: str
     new: str
     reason: str
+    column: int | None = None
 
     def matches(self, fault: Fault) -> bool:
-        """Whether the fault is this one; of the file only the last name counts."""
+        """Whether the fault is this one; only the last name of the file counts, and the column where it is given."""
         mine = (Path(self.file).name, self.function, self.kind, self.line, self.new)
-        return mine == (Path(fault.path).name, fault.function, fault.kind, fault.code, fault.new)
+        same = mine == (Path(fault.path).name, fault.function, fault.kind, fault.code, fault.new)
+        return same and self.column in (None, fault.column)
 
 
 def equivalents(file: Path = FILE) -> list[Equivalent]:
