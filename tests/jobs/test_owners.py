@@ -20,6 +20,7 @@ from jobs.process import Identity
 from jobs.run import CANCELLED, DONE, QUEUED, Run
 from jobs.store import SCHEMA, Store
 from jobs.uploads import keep, path_of
+from jobs.users import login
 from tests.jobs.counting import Counting, on_step
 
 BLANKS = (" ", ""), ("", " "), ("\t", "\n"), ("\N{NO-BREAK SPACE}", "")
@@ -147,6 +148,12 @@ def test_learned_scores_come_from_runs_of_the_same_owner(ada: Store) -> None:
         assert newest(ada.folder, "f", "l0", {}) == ""
         with pytest.raises(KeyError, match="no run"):
             result_of(ada.folder, run.id, "l0", ["encoder.0.0"], set())
+
+
+def test_an_unknown_way_to_sign_in_is_named_by_its_first_forty_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_LOGIN", "x" * 100)
+    with pytest.raises(ValueError, match="is 'x{40}'; allowed are off, "):
+        login()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ def test_precision_and_device_are_as_asked(folder: Path) -> None:
     assert load(folder, device="cpu", dtype="bfloat16").model.dtype == torch.bfloat16
     assert load(folder, device="cpu").model.dtype == torch.float32
     assert load(folder, device="cpu").device.type == "cpu"
+
+
+def test_on_a_cpu_half_precision_is_read_as_float32_and_elsewhere_kept(folder: Path) -> None:
+    deepcopy(family("bert").model).to(torch.bfloat16).save_pretrained(folder)
+    assert load(folder, device="cpu").model.dtype == torch.float32
+    assert pick_dtype("auto", torch.device("cuda")) == "auto"
 
 
 def test_unknown_devices_and_precisions_are_refused() -> None:
