@@ -152,7 +152,7 @@ def test_learned_scores_come_from_runs_of_the_same_owner(ada: Store) -> None:
 
 def test_an_unknown_way_to_sign_in_is_named_by_its_first_forty_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_LOGIN", "x" * 100)
-    with pytest.raises(ValueError, match="is 'x{40}'; allowed are off, "):
+    with pytest.raises(ValueError, match=r"is 'x{40}'; allowed are off, "):
         login()
 
 
