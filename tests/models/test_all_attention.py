@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM
 
 from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 from models.capture import attention_maps, summarise
 from models.gating import gated
 from models.head_model import HeadModel
 from models.heads import HeadId
+from models.loading import load
 from pruning.mask import HeadMask
 from pruning.surgery import without_heads
 
@@ -176,7 +176,8 @@ def test_every_parameter_gets_a_gradient(tokens: Tensor) -> None:
 def test_saving_and_loading_gives_the_same_model(tmp_path: Path, tokens: Tensor) -> None:
     model = tiny()
     model.save_pretrained(tmp_path)
-    again = AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager")
+    again = load(tmp_path, device="cpu").model
+    again.set_attn_implementation("eager")
     assert (tmp_path / "model.safetensors").exists()
     assert isinstance(again, AllAttentionForCausalLM)
     assert torch.equal(logits(again, tokens), logits(model, tokens))
