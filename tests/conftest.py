@@ -1,11 +1,13 @@
 """What every test shares: one thread, fixed seeds, no network, and a browser for those that need one."""
 
+import gc
 import os
 import random
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before transformers is imported, which reads it once
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+gc.disable()  # until the tests begin: what is imported stays, so looking through it again and again finds nothing
 
 import beartype  # noqa: F401 - this library and three more are imported before the hook, see below
 import numpy as np
@@ -37,6 +39,13 @@ install_import_hook(
 torch.set_num_threads(1)  # the workers of pytest-xdist share the cores
 settings.register_profile("headlight", derandomize=True, deadline=None)
 settings.load_profile("headlight")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Lets the collector look only at what tests make, not at half a million objects of libraries."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -114,12 +114,12 @@ def family(name: str) -> HeadModel:
     return _with_large_weights(FAMILIES[name](), name)
 
 
-def shallow(name: str) -> HeadModel:
-    """The same with one layer of every kind in every stack, for what takes long for every layer."""
+def shallow(name: str, n_layers: int = 1) -> HeadModel:
+    """The same with one layer of every kind in every stack, or a few more, for what takes long for every layer."""
     torch.manual_seed(0)
     config = deepcopy(family(name).model.config)
     kinds = getattr(config, "layer_types", None) or ["alike"]
-    layers = 1 + max(map(kinds.index, kinds))
+    layers = n_layers + max(map(kinds.index, kinds))
     for stack in STACKS:
         if getattr(config, stack, None) is not None:
             setattr(config, stack, layers)

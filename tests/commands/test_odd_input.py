@@ -22,6 +22,7 @@ from pruning.fiak.layers import prior_layers
 from pruning.fiak.pruned import without_scores
 from pruning.fiak.saving import save_without_scores
 from pruning.fiak.selection import KeptLayer
+from tests import fresh
 from tests.families import family, masks
 
 ROOT = Path(cli.__file__).parent
@@ -37,6 +38,15 @@ def said_in_a_shell(line: str, **settings: str) -> str:
         capture_output=True,
         text=True,
     )
+    assert (run.returncode, run.stdout) == (2, ""), run
+    assert run.stderr.startswith("headlight: ")
+    assert run.stderr.count("\n") == 1, run.stderr
+    return run.stderr
+
+
+def said_without_checks(*words: str) -> str:
+    """What a command says that is refused, in a process of its own, where no annotation is checked."""
+    run = fresh.run("cli.py", *words, cwd=ROOT)
     assert (run.returncode, run.stdout) == (2, ""), run
     assert run.stderr.startswith("headlight: ")
     assert run.stderr.count("\n") == 1, run.stderr
@@ -180,7 +190,7 @@ def test_what_is_told_of_kept_scores_is_checked(fault: str, fiak: Path, refused:
 def test_a_layer_of_other_kinds_of_values_is_refused(values: dict[str, object], fiak: Path) -> None:
     """In a process of its own, for here every value is checked by its annotation, and there none is."""
     rewritten(fiak, other_layer(**values), lambda _: None)
-    said = said_in_a_shell(f"heads {fiak}")
+    said = said_without_checks("heads", str(fiak))
     assert any(part in said for part in ("is broken or was not", "is not of the model beside it"))
 
 
@@ -203,4 +213,4 @@ def test_kept_scores_of_another_size_or_kind_are_refused(fault: str, part: str, 
         tensors[name] = HELD[fault](tensors[name])
 
     rewritten(fiak, lambda _: None, change)
-    assert "is broken or was not written by this program" in said_in_a_shell(f"heads {fiak}")
+    assert "is broken or was not written by this program" in said_without_checks("heads", str(fiak))

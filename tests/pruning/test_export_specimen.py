@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from models.gating import gated
 from models.loading import load
 from pruning.export import export, read_record
 from pruning.mask import HeadMask
+from tests import fresh
 
 CONTINUE = """
 from transformers import AutoTokenizer
@@ -44,7 +43,7 @@ def test_an_exported_translator_translates_as_its_mask(form: str, tmp_path: Path
         tokens = head_model.model.generate(**inputs, num_beams=1, do_sample=False, max_new_tokens=40)
     expected = head_model.tokenizer.batch_decode(tokens, skip_special_tokens=True)[0]
     code = f"folder = {str(tmp_path / 'out')!r}\n{read_record(tmp_path / 'out')['snippet']}\n{TRANSLATE}"
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = fresh.run(cwd=tmp_path, code=code)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == expected
     assert "Lehrer" in expected
@@ -58,7 +57,7 @@ def test_an_architecture_of_our_own_goes_with_its_code(tmp_path: Path) -> None:
     with gated(head_model, mask.as_gates()):
         tokens = head_model.model.generate(**inputs, num_beams=1, do_sample=False, max_new_tokens=12, pad_token_id=0)
     code = f"folder = {str(tmp_path / 'out')!r}\n{read_record(tmp_path / 'out')['snippet']}\n{CONTINUE}"
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = fresh.run(cwd=tmp_path, code=code)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == str(tokens[0].tolist())
     with pytest.raises(ValueError, match="AllAttentionForCausalLM is no architecture of transformers"):
