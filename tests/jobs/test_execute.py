@@ -1,25 +1,24 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-import time
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import jobs.home
 from jobs.client import run_here
 from jobs.execute import execute
+from jobs.kinds.evaluation import EvaluationRun
 from jobs.kinds.importance import ImportanceRun
 from jobs.model_shelf import ModelShelf
 from jobs.process import Identity
-from jobs.run import CANCELLED, DONE, FAILED, QUESTION, QUEUED, SHORT, STOPPED, Run
+from jobs.run import CANCELLED, DONE, FAILED, QUESTION, QUEUED, RUNNING, SHORT, STOPPED, Run
 from jobs.store import Store
 from jobs.worker import Worker
 from tests.jobs.counting import Counting, on_step
-
-PATIENCE = 120
-"""Seconds in which a worker starts and does its work on a busy machine."""
+from tests.jobs.killing import KILLED, forked
 
 
 @pytest.fixture
@@ -157,33 +156,31 @@ def test_a_run_interrupted_in_the_shell_counts_as_cancelled(store: Store, monkey
     assert store.runs()[0].state == CANCELLED
 
 
-@pytest.mark.timeout(3 * PATIENCE)
-def test_a_worker_killed_in_the_middle_costs_nothing_that_was_written(store: Store, tmp_path: Path) -> None:
-    from jobs.kinds.evaluation import EvaluationRun
-
-    kind = EvaluationRun("all-attention-writer", n=400)
+def test_a_worker_killed_in_the_middle_costs_nothing_that_was_written(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr("tasks.vision.image_budget", lambda _: 3)
+    kind = EvaluationRun("looker", n=20)
     run = store.submit(kind.as_run(store.folder))
+    advance = Store.advance
 
-    def worker() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "jobs.worker", "bench", str(store.folder)])
+    def advance_and_die(self: Store, *given: Any) -> bool:
+        answer = advance(self, *given)
+        if len(store.points(run.id)) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
 
-    first = worker()
-    until = time.monotonic() + PATIENCE
-    while not store.points(run.id) and time.monotonic() < until:
-        time.sleep(0.02)
-    first.kill()
-    first.wait()
+    def work() -> None:
+        Store.advance = advance_and_die  # type: ignore[method-assign]  # in a process that ends here
+        Worker(store, "desk", seconds_idle=0.1).work()
+
+    assert forked(work)[0] == KILLED
     kept = store.points(run.id)
-    killed_early = store.get(run.id).state != DONE
-    second = worker()
-    until = time.monotonic() + PATIENCE
-    while not store.get(run.id).ended and time.monotonic() < until:
-        time.sleep(0.05)
-    second.terminate()
-    second.wait()
-    assert kept
-    assert killed_early
-    assert store.points(run.id)[: len(kept)] == kept
+    assert (len(kept), store.get(run.id).state) == (3, RUNNING)
+    Worker(store, "desk", seconds_idle=0.1).work()
+    assert store.points(run.id)[:3] == kept
+    assert len(store.points(run.id)) == 7
     assert store.get(run.id).result == run_here(Store(tmp_path / "other"), kind).result
 
 

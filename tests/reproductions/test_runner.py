@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
-import sys
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,32 +19,23 @@ from reproductions import records, runner
 from reproductions.progress import page
 from reproductions.runner import PAUSE, Runner
 from reproductions.trial import FINETUNE, NONE, Heads, Trial
+from tests.jobs.killing import KILLED, forked
 
-ROOT = Path(__file__).parents[2]
 TRAINING = {"steps": 4, "every": 2, "n_judged": 8, "batch": 4, "rate": 1e-3, "keep_step": "last"}
 TINY = Trial(
     "paper", "A claim.", "looker", 1, "all", "none", 0, FINETUNE, {"training": TRAINING}, 4, Heads(NONE)
 )  # fmt: skip
-KILLED = 9
 
-AFTER_STEP_3 = """
-import os, sys
-from pathlib import Path
-from jobs.store import Store
-from reproductions.runner import Runner
-from tests.reproductions.test_runner import KILLED, TINY
 
 class Killed(Runner):
+    """Ends its process after step 3."""
+
     n_looks = 0
 
-    def between(self, name, done, total):
+    def between(self, *_: object) -> None:
         self.n_looks += 1
         if self.n_looks == 5:  # at the start, after the first judgement, and after each of three steps
-            os._exit(KILLED)
-
-home = Path(sys.argv[1])
-Killed(Store(home), home / "records").work([TINY])
-"""
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def record_in(home: Path) -> dict[str, Any]:
@@ -59,8 +50,7 @@ def test_a_trial_that_was_killed_goes_on_and_ends_in_the_same_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken, whole = tmp_path / "broken", tmp_path / "whole"
-    ended = subprocess.run([sys.executable, "-c", AFTER_STEP_3, str(broken)], cwd=ROOT, check=False)
-    assert ended.returncode == KILLED
+    assert forked(lambda: Killed(Store(broken), broken / "records").work([TINY]))[0] == KILLED
     assert not list((broken / "records").glob("*"))
     trained: list[int] = []
     train_step = FineTuning.train_step
