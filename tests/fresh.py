@@ -15,19 +15,27 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-PATIENCE = 110
-"""Seconds; less than a test may take, so that its output is seen."""
 
-
-def run(*words: str, cwd: Path, code: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, cwd: Path, code: str = "", environment: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
     """What `python` does with these words in a folder; with `code`, what `python -c` does."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        ask = {"words": words, "code": code, "cwd": str(cwd), "out": str(out), "err": str(err), "env": dict(os.environ)}
+        ask = {
+            "words": words,
+            "code": code,
+            "cwd": str(cwd),
+            "out": str(out),
+            "err": str(err),
+            "env": {**os.environ, **environment},
+        }
         parent = _parent()
         assert parent.stdin is not None
         assert parent.stdout is not None

@@ -95,6 +95,7 @@ def run(group: Group) -> tuple[bool, Cost]:
 
 def _call(command: Sequence[str]) -> int:
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test starts would compile the project again
     return subprocess.call([PROGRAMS / command[0], *command[1:]], cwd=ROOT, env=environment)
 
 

@@ -74,19 +74,10 @@ def ended(kind: Kind, folder: Path) -> tuple[Run, Any]:
     return run, store.points(run.id)
 
 
-@pytest.mark.parametrize(
-    ("kind", "n_parts"),
-    [
-        (AblationsRun("looker", step=0.5, n=6, n_scoring=4), 3 * 36 + 1 + 6 + 1),
-        (ImportanceRun("looker", split="test", n=400), 2),
-        (CONTEST, 3),
-    ],
-    ids=["ablations", "importance", "contest"],
-)
-def test_a_run_on_a_cluster_is_that_of_one_machine(
-    kind: Kind, n_parts: int, on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def check_same(
+    kind: Kind, n_parts: int, on_cluster: Any, n_machines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    on_cluster.only(2)
+    on_cluster.only(n_machines)
     run, points = ended(kind, tmp_path)
     expected, expected_points = here(kind, tmp_path, monkeypatch)
     assert run.result == expected.result
@@ -94,6 +85,11 @@ def test_a_run_on_a_cluster_is_that_of_one_machine(
     (places,) = Watched.all
     assert len(places.handed) == len(set(places.handed)) == n_parts
     assert not places.lost
+
+
+def test_a_run_on_two_machines_is_that_of_one(on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = AblationsRun("looker", step=0.5, n=6, n_scoring=4)
+    check_same(kind, 3 * 36 + 1 + 6 + 1, on_cluster, 2, tmp_path, monkeypatch)
 
 
 def test_a_sweep_that_loses_a_node_does_only_what_it_was_at_again_and_ends_the_same(
@@ -117,6 +113,17 @@ def test_a_sweep_that_loses_a_node_does_only_what_it_was_at_again_and_ends_the_s
     assert len(places.handed) <= N_MASKS + len(places.lost)
     expected, expected_points = here(SWEEP, tmp_path, monkeypatch)
     assert (run.result, points) == (expected.result, expected_points)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_parts"),
+    [(ImportanceRun("looker", split="test", n=400), 2), (CONTEST, 3)],
+    ids=["importance", "contest"],
+)
+def test_a_run_on_another_machine_is_that_of_this_one(
+    kind: Kind, n_parts: int, on_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_same(kind, n_parts, on_cluster, 1, tmp_path, monkeypatch)
 
 
 def test_a_gate_run_goes_on_elsewhere_when_its_node_is_lost(

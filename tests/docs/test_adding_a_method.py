@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fresh
 from tests.docs.blocks import DOCS, blocks
 from tools.check_docs import untold_methods
 
@@ -21,7 +22,8 @@ PAGE = "adding-a-method.md"
 TITLED = re.compile(r'^```python title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 METHOD, TEST = "analysis/importance/relative.py", "tests/analysis/test_relative.py"
 UNTOLD = "docs/importance.md: no row of the table tells of the importance method relative"
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "runs")
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "build", "runs")
+PYTEST = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
 @pytest.fixture
@@ -32,11 +34,15 @@ def tree(tmp_path: Path) -> Path:
 
 def done(tree: Path, line: str) -> subprocess.CompletedProcess[str]:
     """What a command of the page does there."""
-    program, *words = shlex.split(line)
-    python = [sys.executable] if program == "python" else [sys.executable, "-m", program]
     own = {"HEADLIGHT_HOME": str(tree.parent / "home"), "PYTHONPATH": str(tree)}
+    program, *words = shlex.split(line)
+    if program == "pytest":
+        return fresh.run(*words, cwd=tree, code=PYTEST, environment=own)
+    assert program == "python"
+    if words[0] == "cli.py":
+        return fresh.run(*words, cwd=tree, environment=own)
     return subprocess.run(
-        [*python, *words], cwd=tree, env=os.environ | own, capture_output=True, text=True, timeout=800
+        [sys.executable, *words], cwd=tree, env=os.environ | own, capture_output=True, text=True, timeout=800
     )
 
 

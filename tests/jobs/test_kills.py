@@ -19,7 +19,6 @@ from jobs.run import DONE, Run
 from jobs.store import Store
 from tests.jobs.killing import KILLED, SURVIVED, forked
 
-KILLS = 20
 SWEEP = SweepRun("looker", step=0.5, n=10, n_scoring=4)
 GATES = LearnRun(
     "looker",
@@ -61,10 +60,10 @@ def final(folder: Path, kind: Kind) -> tuple[Run, dict[str, Any]]:
     return run, kept | {"files": files}
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.parametrize("n_kills", [6, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 @pytest.mark.parametrize("kind", [SWEEP, GATES], ids=["sweep", "gates"])
-def test_a_run_killed_at_twenty_random_moments_ends_with_the_same_record(
-    kind: Kind, shelf: ModelShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_killed_at_random_moments_ends_with_the_same_record(
+    kind: Kind, n_kills: int, shelf: ModelShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_WRITES", 0.0)  # many more moments at which something is written
     monkeypatch.setattr(learn, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
@@ -74,9 +73,9 @@ def test_a_run_killed_at_twenty_random_moments_ends_with_the_same_record(
     assert outcome == SURVIVED
     draw = random.Random(0)
     kills = finished = 0
-    while kills < KILLS or not finished:
+    while kills < n_kills or not finished:
         folder = tmp_path / f"killed {finished}"
-        last = kills >= KILLS
+        last = kills >= n_kills
         outcome, _ = forked(lambda: work(folder, kind, shelf), 0 if last else draw.randint(1, n_events // 2))  # noqa: B023
         assert outcome in (KILLED, SURVIVED)
         kills += outcome == KILLED

@@ -39,6 +39,12 @@ def test_a_process_that_outlives_its_parent_is_counted() -> None:
     assert float(shown.stdout) >= 0.7
 
 
+def test_what_is_compiled_is_kept_for_the_processes_that_tests_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    code = "import sys; sys.exit(sys.dont_write_bytecode)"
+    assert checks.run(Group("keeping", [["python", "-c", code]]))[0]
+
+
 def test_a_group_that_fails_stops_the_checks(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
