@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+
+from jobs import workers
+from jobs.process import Identity
+
+
+@pytest.fixture(scope="session", autouse=True)
+def started() -> Iterator[list[str]]:
+    """The workers that pages wanted; none is started, for it would outlive the test and compute beside all others."""
+    wanted: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_start", lambda _, place: wanted.append(place) or Identity.own())
+        yield wanted
 
 
 @pytest.fixture
