@@ -23,7 +23,6 @@ TITLED = re.compile(r'^```python title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re
 METHOD, TEST = "analysis/importance/relative.py", "tests/analysis/test_relative.py"
 UNTOLD = "docs/importance.md: no row of the table tells of the importance method relative"
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "build", "runs")
-PYTEST = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
 @pytest.fixture
@@ -36,13 +35,11 @@ def done(tree: Path, line: str) -> subprocess.CompletedProcess[str]:
     """What a command of the page does there."""
     own = {"HEADLIGHT_HOME": str(tree.parent / "home"), "PYTHONPATH": str(tree)}
     program, *words = shlex.split(line)
-    if program == "pytest":
-        return fresh.run(*words, cwd=tree, code=PYTEST, environment=own)
-    assert program == "python"
     if words[0] == "cli.py":
         return fresh.run(*words, cwd=tree, environment=own)
+    python = [sys.executable] if program == "python" else [sys.executable, "-m", program]
     return subprocess.run(
-        [sys.executable, *words], cwd=tree, env=os.environ | own, capture_output=True, text=True, timeout=800
+        [*python, *words], cwd=tree, env=os.environ | own, capture_output=True, text=True, timeout=800
     )
 
 

@@ -60,7 +60,7 @@ def final(folder: Path, kind: Kind) -> tuple[Run, dict[str, Any]]:
     return run, kept | {"files": files}
 
 
-@pytest.mark.parametrize("n_kills", [6, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("n_kills", [10, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 @pytest.mark.parametrize("kind", [SWEEP, GATES], ids=["sweep", "gates"])
 def test_a_run_killed_at_random_moments_ends_with_the_same_record(
     kind: Kind, n_kills: int, shelf: ModelShelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
