@@ -78,7 +78,7 @@ class Map:
         module = path.removesuffix(".py").replace("/", ".")
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
         for other, text in self.sources.items():
-            if other == path or module in text or module.replace(".", " import ", 1) in text:
+            if other == path or module in text or " import ".join(module.rsplit(".", 1)) in text:
                 for function in functions(ast.parse(text)):
                     if pattern.search(ast.get_source_segment(text, function) or ""):
                         yield from ((other, line) for line in simple_lines(function))
