@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property, partial, reduce
 from operator import and_
 from typing import Generic, TypeVar
@@ -85,7 +85,7 @@ class Evaluator:
             for number in range(len(self.batches)):
                 seen.append(self._seen(number, mask))
                 yield sum(map(len, self.batches[: number + 1])), sum(map(len, self.batches))
-            self._outcomes[mask.removed] = _added_up(self.task.gathered(self.split, seen))
+            self._outcomes[mask.removed] = self.task.gathered(self.split, seen)
         return self._outcomes[mask.removed]
 
     def point(self, mask: HeadMask) -> Point:
@@ -250,12 +250,3 @@ def _returned(steps: Steps[T]) -> T:
         except StopIteration as end:
             found: T = end.value
             return found
-
-
-def _added_up(outcomes: Outcomes) -> Outcomes:
-    """The outcomes with the rows of one example, such as the windows of a text, added up."""
-    indices, starts = np.unique(outcomes.indices, return_index=True)
-    if len(indices) == outcomes.n:
-        return outcomes
-    sums = {name: np.add.reduceat(column, starts) for name, column in outcomes.columns.items()}
-    return replace(outcomes, indices=indices, columns=sums)

@@ -96,12 +96,12 @@ class LanguageModelling(Task):
         nll, n_tokens = token_sums(head_model.model(**batch.inputs).logits, batch.labels)
         return {"nll": array(nll), "n_tokens": array(n_tokens)}
 
-    def outcomes(self, head_model: HeadModel, split: str, n: int | None = None, budget: int | None = None) -> Outcomes:
-        """What the model predicts of the first n texts of a split, the windows of a text added up."""
-        windows = super().outcomes(head_model, split, n, budget)
-        indices, starts = np.unique(windows.indices, return_index=True)
-        sums = {name: np.add.reduceat(column, starts) for name, column in windows.columns.items()}
-        return replace(windows, indices=indices, columns=sums)
+    def gathered(self, split: str, seen: Sequence[Outcomes]) -> Outcomes:
+        """The outcomes of several batches as one, the rows of a text added up."""
+        rows = super().gathered(split, seen)
+        indices, starts = np.unique(rows.indices, return_index=True)
+        sums = {name: np.add.reduceat(column, starts) for name, column in rows.columns.items()}
+        return replace(rows, indices=indices, columns=sums)
 
 
 def mean_losses(head_model: HeadModel, batch: Batch) -> PerExample:
