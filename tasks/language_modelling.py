@@ -23,8 +23,11 @@ from tasks.task import Metric, Outcomes, PerExample, Splits, Task, array, precis
 Logits = Float[Tensor, "example place token"]
 Labels = Int[Tensor, "example place"]
 
-GAPS = 4
-"""Tokens of a text that a model which fills gaps is asked for, one at a time."""
+READINGS = 4
+"""How often a model that fills gaps reads a text, each time with other tokens masked."""
+
+APART = 32
+"""The distance of tokens that are masked in the same reading, so that each still has nearly all of its context."""
 
 
 def _sums(outcomes: Outcomes) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -53,10 +56,11 @@ BITS_PER_TOKEN = Metric(
 
 @dataclass(frozen=True)
 class LanguageModelling(Task):
-    """The next token at every place of a text; for a model that fills gaps, tokens that were masked one at a time.
+    """The next token at every place of a text; for a model that fills gaps, masked tokens spread over the text.
 
-    The latter is the pseudo-perplexity of Salazar et al. 2020. Differs: the paper masks every token, we at most GAPS
-    of a text. The two perplexities are not to be compared with each other.
+    The latter is the pseudo-perplexity of Salazar et al. 2020. Differs: the paper masks every token, each in a pass of
+    its own. We read a text READINGS times at most, and a reading masks one token, or one for every APART tokens of a
+    longer text. The two perplexities are not to be compared with each other.
     """
 
     examples: Splits[str]
@@ -81,7 +85,7 @@ class LanguageModelling(Task):
 
     def _encoded(self, head_model: HeadModel, texts: Sequence[str]) -> list[EncodedRow]:
         kind = check_kind(head_model, self.title, "writer", "filler")
-        return window_rows(head_model, texts) if kind == "writer" else gap_rows(head_model, texts, GAPS)
+        return window_rows(head_model, texts) if kind == "writer" else gap_rows(head_model, texts, READINGS, APART)
 
     def budget(self, head_model: HeadModel) -> int:
         """Places whose logits fit."""
@@ -132,8 +136,13 @@ def window_rows(head_model: HeadModel, texts: Sequence[str]) -> list[EncodedRow]
     return rows
 
 
-def gap_rows(head_model: HeadModel, texts: Sequence[str], n_gaps: int) -> list[EncodedRow]:
-    """Every text with one token masked, once for each of at most n_gaps tokens spread over it."""
+def gap_rows(
+    head_model: HeadModel, texts: Sequence[str], n_readings: int, apart: int | None = None
+) -> list[EncodedRow]:
+    """Every text at most n_readings times, with other tokens masked each time, which are spread over it.
+
+    A reading has one of them, or with `apart` one for every full stretch of so many tokens.
+    """
     tokenizer = tokenizer_of(head_model)
     if tokenizer.mask_token_id is None:
         raise ValueError(f"the tokenizer of {head_model.name} has no mask token; a model that fills gaps needs one")
@@ -151,15 +160,18 @@ def gap_rows(head_model: HeadModel, texts: Sequence[str], n_gaps: int) -> list[E
     for index in range(len(texts)):
         inputs = {name: list(values[index]) for name, values in named.items()}
         ordinary = [place for place, flag in enumerate(special[index]) if not flag]
-        for place in _spread(ordinary, n_gaps):
-            rows.append(_with_gap(index, inputs, place, tokenizer.mask_token_id))
+        stretches = 1 if apart is None else max(1, len(ordinary) // apart)
+        masked = _spread(ordinary, n_readings * stretches)
+        readings = (masked[reading::n_readings] for reading in range(n_readings))
+        rows += [_with_gaps(index, inputs, places, tokenizer.mask_token_id) for places in readings if places]
     return rows
 
 
-def _with_gap(index: int, inputs: dict[str, list[int]], place: int, mask: int) -> EncodedRow:
-    tokens = inputs["input_ids"]
-    labels = [token if position == place else IGNORED for position, token in enumerate(tokens)]
-    return EncodedRow(index, inputs | {"input_ids": [*tokens[:place], mask, *tokens[place + 1 :]]}, labels)
+def _with_gaps(index: int, inputs: dict[str, list[int]], places: Sequence[int], mask: int) -> EncodedRow:
+    tokens, labels = list(inputs["input_ids"]), [IGNORED] * len(inputs["input_ids"])
+    for place in places:
+        tokens[place], labels[place] = mask, inputs["input_ids"][place]
+    return EncodedRow(index, inputs | {"input_ids": tokens}, labels)
 
 
 def _spread(places: Sequence[int], n: int) -> list[int]:

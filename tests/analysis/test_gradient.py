@@ -14,7 +14,7 @@ from analysis.importance.scores import Scores
 from models.heads import HeadId
 from pruning.mask import HeadMask
 from pruning.surgery import without_heads
-from tasks.language_modelling import GAPS
+from tasks.language_modelling import READINGS
 from tests.analysis.subjects import KINDS, WRITING, subject
 from tests.reference.derivatives import derivative, n_positions
 from tests.tasks.tiny import filler
@@ -134,7 +134,7 @@ def test_the_error_is_the_standard_error_over_examples() -> None:
 def test_the_gaps_of_one_text_are_one_example() -> None:
     head_model = filler()
     rows = list(WRITING.batches(head_model, "calibration", 2, budget=1))
-    assert [row.indices for row in rows].count((1,)) == GAPS
+    assert [row.indices for row in rows].count((1,)) == READINGS
     scores = score(Gradient(), head_model, WRITING, n=2)
     assert scores.n == 2
     head = HeadId("encoder", 1, 1)

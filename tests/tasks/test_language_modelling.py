@@ -76,6 +76,21 @@ def test_gaps_are_masked_one_at_a_time_and_no_special_token_is_asked_for():
     assert asked == [(0, "w2"), (0, "w4"), (0, "w6"), (0, "w8"), (1, "w1"), (1, "w2")]
 
 
+def test_a_long_text_is_read_as_often_as_a_short_one_with_a_gap_for_every_stretch():
+    bert = filler()
+    words = [f"w{number}" for number in range(40)]
+    rows = gap_rows(bert, [" ".join(words), " ".join(words[:19])], 4, 10)
+    masked = [[place for place, label in enumerate(row.labels) if label >= 0] for row in rows]
+    assert masked[:4] == [[2, 12, 22, 32], [4, 14, 24, 34], [7, 17, 27, 37], [9, 19, 29, 39]]
+    assert [(row.index, len(places)) for row, places in zip(rows[4:], masked[4:], strict=True)] == [(1, 1)] * 4
+    for row, places in zip(rows, masked, strict=True):
+        read = bert.tokenizer.convert_ids_to_tokens(row.inputs["input_ids"])
+        assert [place for place, token in enumerate(read) if token == "<mask>"] == places
+        assert bert.tokenizer.convert_ids_to_tokens([row.labels[place] for place in places]) == [
+            words[place - 1] for place in places
+        ]
+
+
 def test_a_classifier_is_refused():
     with pytest.raises(ValueError, match="chooses a label for a text; this task needs one that predicts the next"):
         of(TEXTS).outcomes(tiny("bert"), "test")
