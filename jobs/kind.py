@@ -14,9 +14,11 @@ from jobs.model_shelf import ModelShelf
 from jobs.permitted import check_permitted
 from jobs.run import LONG, QUEUED, Run
 from jobs.shell import spelt
+from models.catalog import specimen_names
 from models.fingerprint import file_fingerprint, fingerprint
 from models.registry import Registry
 from models.shown import is_text, shown
+from tasks.natural import passages
 
 if TYPE_CHECKING:
     from models.head_model import HeadModel
@@ -100,6 +102,18 @@ class Kind(ABC):
         del bench
         raise ValueError(f"a run of the kind {self.key} has no parts")
 
+    @property
+    def data_mark(self) -> str:
+        """What tells the contents of the data apart: a hash of a file, or of our passages where they may judge.
+
+        By default they judge any model but a specimen that models language; what a model is shows when it is loaded.
+        """
+        spec = asdict(self)
+        data, task = spec.get("data", ""), spec.get("task")
+        if not data and (task == passages.TASK or (task == "" and self.model not in specimen_names())):
+            return passages.mark()
+        return file_fingerprint(data)
+
     def as_run(self, folder: Path) -> Run:
         """The run that this asks for; its id is a hash of kind, edition, spec, and the contents of model and data.
 
@@ -110,7 +124,7 @@ class Kind(ABC):
         spec = asdict(self)
         check_permitted(spec, folder)
         mark = fingerprint(self.model)
-        whole = json.dumps([self.key, self.edition, spec, mark, file_fingerprint(spec.get("data", ""))], sort_keys=True)
+        whole = json.dumps([self.key, self.edition, spec, mark, self.data_mark], sort_keys=True)
         run_id = hashlib.sha256(whole.encode()).hexdigest()[:16]
         return Run(
             id=run_id, kind=self.key, title=self.title, model=self.model, fingerprint=mark, spec=spec, lane=self.lane,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +15,12 @@ from tasks.classification import Classification, LabelledText, label_numbers
 from tasks.corpus import inference_pairs, sentences, stories
 from tasks.fidelity import Fidelity, TranslationFidelity
 from tasks.language_modelling import LanguageModelling
+from tasks.natural.passages import TASK as PASSAGES
+from tasks.natural.passages import passages
 from tasks.own_data import split_by_hash
 from tasks.readers import Source, read_table
 from tasks.speech import NEEDED
-from tasks.task import Splits, Task
+from tasks.task import SPLITS, Splits, Task
 from tasks.translation import TextPair, Translation
 from tasks.vision import Digits
 
@@ -62,7 +64,7 @@ def task_for(head_model: HeadModel) -> Task:
         return task(SPECIMEN_TASKS[head_model.name])
     kind = kind_of(head_model.model)
     if kind in ("writer", "filler"):
-        return task("natural-text")
+        return task(PASSAGES)
     labelled = [key for key in BY_KIND.get(kind, ()) if key in LABELS and _labels_fit(head_model, LABELS[key])]
     return task(labelled[0]) if labelled else fidelity_for(head_model)
 
@@ -80,11 +82,14 @@ def fitting(head_model: HeadModel) -> dict[str, str]:
 
 
 def example_texts(head_model: HeadModel, n: int) -> list[tuple[str, str | None]]:
-    """A few texts of the development split that such a model reads, each with a second text where it reads pairs."""
-    keys = [key for key in fitting(head_model) if key in TASKS]
+    """A few short texts of the development split that such a model reads, with a second text where it reads pairs.
+
+    They are natural sentences where the task has none so short that their attention could be drawn.
+    """
     if kind_of(head_model.model) == "looker":
         return []
-    examples: Any = getattr(task(keys[0]), "examples", None) if keys else _natural_texts()
+    own = next((key for key in fitting(head_model) if key in TASKS), PASSAGES)
+    examples: Any = _natural_texts() if own == PASSAGES else getattr(task(own), "examples", None)
     return [_text_of(example) for example in examples.first("development", n)]
 
 
@@ -143,6 +148,10 @@ def _natural_translation() -> Task:
     return Translation("natural-translation", "Natural sentences, English to German", _natural_pairs())
 
 
+def _written_passages() -> Task:
+    return LanguageModelling(PASSAGES, "Passages in six registers", _passage_texts())
+
+
 def _natural_text() -> Task:
     return LanguageModelling("natural-text", "Natural sentences", _natural_texts())
 
@@ -154,13 +163,14 @@ TASKS: dict[str, Callable[[], Task]] = {
     "digits": _digits,
     "sentiment": _sentiment,
     "natural-translation": _natural_translation,
+    PASSAGES: _written_passages,
     "natural-text": _natural_text,
 }
 
 BY_KIND = {
     "translator": ("translation", "natural-translation"),
-    "writer": ("stories", "natural-text"),
-    "filler": ("natural-text",),
+    "writer": ("stories", PASSAGES, "natural-text"),
+    "filler": (PASSAGES, "natural-text"),
     "classifier": ("inference", "sentiment"),
     "looker": ("digits",),
     "encoder": (),
@@ -242,3 +252,10 @@ def _natural_pairs() -> Splits[TextPair]:
 
 def _natural_texts() -> Splits[str]:
     return split_by_hash(NATURAL.name, [row["english"] for row in _natural()], lambda text: text)
+
+
+def _passage_texts() -> Splits[str]:
+    """One passage of each register in turn, and these rounds to the splits in turn, so that all have all registers."""
+    rounds = list(zip(*passages().values(), strict=True))
+    shares = (chain.from_iterable(rounds[part :: len(SPLITS)]) for part in range(len(SPLITS)))
+    return Splits.of(*((passage.text for passage in share) for share in shares))

@@ -17,6 +17,7 @@ class FactsQuestion(Kind):
     """A question about a model; loading it is most of the work, so whoever asks it warms the worker up."""
 
     key = "facts"
+    edition = 2
     kept = False
 
     @property

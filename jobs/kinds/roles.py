@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jobs.kind import Bench, Kind, Step, Steps, register
 from jobs.run import LONG, SHORT
+from models.fingerprint import file_fingerprint
 
 if TYPE_CHECKING:
     from analysis.roles.finding import Findings
@@ -57,6 +58,11 @@ class RolesRun(Kind):
         """As the command calls them."""
         given = super().arguments
         return {"trees": given.pop("data"), "option": given.pop("options")} | given
+
+    @property
+    def data_mark(self) -> str:
+        """A hash of the file; where there is none, roles are found on sentences with trees."""
+        return file_fingerprint(self.data)
 
     def steps(self, bench: Bench) -> Steps:
         """A step a passage while they are prepared, then a step a batch; a run that was stopped begins again."""

@@ -12,6 +12,7 @@ from transformers.utils import logging as transformers_logging
 
 from cli import main
 from tests.families import family
+from tests.tasks.tiny import tiny
 
 Run = Callable[..., Any]
 
@@ -36,6 +37,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A model with three banks and no tokenizer."""
     path = tmp_path_factory.mktemp("marian") / "model"
     family("marian").model.save_pretrained(path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model that predicts the next token, of which it reads 64 at once."""
+    path, head_model = tmp_path_factory.mktemp("gpt2") / "model", tiny("gpt2")
+    head_model.model.float().save_pretrained(path)
+    head_model.tokenizer.save_pretrained(path)
     return str(path)
 
 

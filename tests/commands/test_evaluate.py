@@ -30,6 +30,15 @@ def test_fidelity_of_a_whole_model_to_itself_is_one(recorded: Run) -> None:
     assert recorded("evaluate", "looker", "--n", "30", "--task", "fidelity")["value"] == 1.0
 
 
+def test_a_language_model_is_judged_on_passages_that_count_once_however_many_windows_they_need(
+    writer: str, recorded: Run, printed: Run
+) -> None:
+    found = recorded("evaluate", writer)
+    assert (found["metric"], found["n"]) == ("perplexity", 24)
+    assert recorded("evaluate", writer, "--n", "6")["n"] == 6
+    assert "Passages in six registers, development" in printed("evaluate", writer)
+
+
 def test_people_read_every_metric_and_what_it_means(printed: Run) -> None:
     shown = printed("evaluate", "looker", "--n", "30", "--mask", "encoder.0.1")
     assert shown.startswith("looker, 1 heads masked: Handwritten digits, development")

@@ -60,6 +60,30 @@ def test_the_id_follows_the_weights_and_the_data(tmp_path: Path) -> None:
     assert len(set(seen)) == 3
 
 
+def test_the_id_follows_the_passages_where_they_may_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.kinds.evaluation import EvaluationRun
+    from jobs.kinds.roles import RolesRun
+
+    def ids() -> list[str]:
+        return [kind.as_run(tmp_path).id for kind in (*judged, *others)]
+
+    (tmp_path / "rows.csv").write_text("text\nfirst")
+    judged = (
+        EvaluationRun(str(tmp_path)),
+        EvaluationRun(str(tmp_path), task="passages"),
+        EvaluationRun("writer", task="passages"),
+    )
+    others = (
+        EvaluationRun("writer"),
+        EvaluationRun(str(tmp_path), task="natural-text"),
+        EvaluationRun(str(tmp_path), data=str(tmp_path / "rows.csv")),
+        RolesRun(str(tmp_path)),
+    )
+    before = ids()
+    monkeypatch.setattr("tasks.natural.passages.mark", lambda: "others")
+    assert [one == other for one, other in zip(before, ids(), strict=True)] == [False] * 3 + [True] * 4
+
+
 def test_a_run_that_was_asked_for_twice_is_there_once(store: Store) -> None:
     first = ask(store, Counting("a"))
     assert ask(store, Counting("a")) == first

@@ -6,8 +6,9 @@ import pytest
 import transformers as hf
 
 from tasks import catalog
-from tasks.catalog import SPECIMEN_TASKS, TASKS, fitting, task, task_for
+from tasks.catalog import SPECIMEN_TASKS, TASKS, example_texts, fitting, task, task_for
 from tasks.fidelity import Fidelity, TranslationFidelity
+from tasks.natural.passages import REGISTERS, passages
 from tasks.task import SPLITS
 from tests.families import TEXT, VISION
 from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
@@ -36,10 +37,17 @@ def test_the_grammar_fills_every_split_with_different_examples(key, sizes):
 
 
 @pytest.mark.parametrize("key", [key for key in TASKS if key not in GRAMMAR and key != "digits"])
-def test_natural_sentences_fill_every_split(key):
+def test_natural_sentences_and_passages_fill_every_split(key):
     texts = [set(task(key).examples.first(split)) for split in SPLITS]
     assert all(len(part) >= 10 for part in texts)
     assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_split_has_24_passages_and_any_six_in_a_row_are_of_six_registers(split):
+    register = {passage.text: name for name, own in passages().items() for passage in own}
+    found = [register[text] for text in task("passages").examples.first(split)]
+    assert found == [*REGISTERS] * 4
 
 
 def test_every_task_goes_by_its_key_and_every_specimen_has_one():
@@ -54,8 +62,8 @@ def test_a_specimen_is_judged_by_what_it_learned():
 
 
 def test_models_are_judged_by_what_they_can_do():
-    assert task_for(tiny("gpt2")) is task("natural-text")
-    assert task_for(filler()) is task("natural-text")
+    assert task_for(tiny("gpt2")) is task("passages")
+    assert task_for(filler()) is task("passages")
     assert isinstance(task_for(tiny("marian")), TranslationFidelity)
     assert isinstance(task_for(tiny("bert")), Fidelity)
     assert isinstance(task_for(tiny("vit")), Fidelity)
@@ -89,6 +97,18 @@ def test_a_model_that_listens_is_told_what_it_needs():
     with pytest.raises(ValueError, match=r"listens to sound; it is judged on own data alone: a table \(.tsv\) of two"):
         task_for(tiny("whisper"))
     assert fitting(tiny("whisper")) == {}
+
+
+def test_passages_come_first_and_natural_sentences_stay_to_be_chosen():
+    assert list(fitting(tiny("gpt2"))) == ["passages", "stories", "natural-text", "fidelity"]
+    assert list(fitting(filler())) == ["passages", "natural-text", "fidelity"]
+
+
+def test_texts_to_look_at_are_short_though_the_model_is_judged_on_long_ones():
+    sentences = task("natural-text").examples.first("development", 5)
+    assert example_texts(tiny("gpt2"), 5) == [(sentence, None) for sentence in sentences]
+    specimen = replace(tiny("marian"), name="translator")
+    assert example_texts(specimen, 1)[0][0] == task("translation").examples.first("development", 1)[0].source
 
 
 @pytest.mark.parametrize("key", GRAMMAR)
