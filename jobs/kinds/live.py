@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 QUICK, QUICK_WRITTEN = 24, 12
 """Examples of the quick estimate, and of one for which text is written word by word: few, so that it takes a second."""
 
+QUICK_SHARE = 4
+"""The quick estimate is on no more than one in so many examples: those of a small split are mostly long."""
+
 
 @register
 @dataclass(frozen=True)
@@ -75,8 +78,11 @@ class LiveQuestion(Kind):
         judged = ("live", self.task, self.data, file_fingerprint(self.data), columns, self.split)
         if judged not in memory:
             task, _ = chosen_task(head_model, self.task, self.data, self.columns)
-            n_quick = QUICK_WRITTEN if isinstance(task, Translation) else QUICK
-            memory[judged] = tuple(Evaluator.of(head_model, task, self.split, n) for n in (n_quick, None))
+            whole = Evaluator.of(head_model, task, self.split)
+            n_whole = len({index for batch in whole.batches for index in batch.indices})
+            most = QUICK_WRITTEN if isinstance(task, Translation) else QUICK
+            quick = Evaluator.of(head_model, task, self.split, min(most, -(-n_whole // QUICK_SHARE)))
+            memory[judged] = quick, whole
         found: tuple[Evaluator, Evaluator] = memory[judged]
         return found
 

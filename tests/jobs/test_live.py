@@ -18,6 +18,7 @@ from models.loading import load
 from pruning.export import load_pruned
 from pruning.mask import HeadMask
 from tasks.chosen import chosen_task
+from tests.tasks.tiny import tiny
 
 MASK = "encoder.0.1 encoder.2.3 encoder.5.0"
 
@@ -54,6 +55,15 @@ def test_a_quick_estimate_comes_first_and_the_whole_split_equals_a_plain_evaluat
     assert [result[name] for name in ("n", "value", "low", "high")] == [whole.n, whole.value, whole.low, whole.high]
     assert result["removed"] == 3
     assert result["higher_is_better"] is True
+
+
+def test_of_few_long_texts_a_quarter_is_estimated_first(tmp_path: Path, shelf: ModelShelf) -> None:
+    writer = tiny("gpt2")
+    writer.model.float().save_pretrained(tmp_path / "writer")
+    writer.tokenizer.save_pretrained(tmp_path / "writer")
+    seen, result = followed(LiveQuestion(str(tmp_path / "writer"), "decoder.0.1"), bench(tmp_path, shelf))
+    assert [step.point["n"] for step in seen if step.point is not None] == [6]
+    assert result["n"] == 24
 
 
 def test_what_was_measured_before_is_not_measured_again(tmp_path: Path, shelf: ModelShelf) -> None:
