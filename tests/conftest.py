@@ -59,10 +59,3 @@ def fixed_seeds() -> None:
 def chromium_path() -> str | None:
     """For `executable_path=` of Playwright's launch: an installed Chromium, or None for Playwright's own."""
     return chromium()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tells why a test was tried again: what passes in the end has failed for a reason before."""
-    for report in terminalreporter.stats.get("rerun", []):
-        reason = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
-        terminalreporter.write_line(f"tried again: {report.nodeid}\n" + "\n".join(reason))

@@ -18,14 +18,10 @@ SCREEN: ViewportSize = {"width": 1440, "height": 900}
 expect.set_options(timeout=PATIENCE)
 
 
-ATTEMPTS_AFTER_A_FAILURE = 2
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser on a busy machine may be slow or stumble; what fails three times in a row is a fault."""
+    """A browser on a busy machine may be slow."""
     for item in items:
         if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=ATTEMPTS_AFTER_A_FAILURE))
             item.add_marker(pytest.mark.timeout(LIMIT), append=False)
 
 
