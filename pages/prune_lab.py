@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +21,7 @@ from ui.budget_card import show_budget
 from ui.choice import Choice, head_in_link
 from ui.download_card import show_download
 from ui.head_card import show_head_card
-from ui.head_grid import GridLook, edit_mask, legend_html
+from ui.head_grid import GridLook, chosen_mask, edit_mask, legend_html
 from ui.lab_masks import Lab
 from ui.live_metric import ask, begun, current, point_of, tiles_html, unpruned
 from ui.mask_link import short_mask
@@ -72,16 +73,29 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
             st.code(f"{page_address()}?{urlencode(lab.choice.link | {'mask': short_mask(lab.grid, lab.mask)})}")
         scores = scores_of(lab, method)
         look = replace(GridLook.of_scores(scores), removed=lab.removed)
-        edit = edit_mask(lab.grid, look, key=f"lab-grid-{lab.choice.model}", edit=masks.edit, on_change=refresh)
-        lab.keep(masks.edited(edit))
-        touched = edit.mask ^ masks.mask
-        if len(touched) == 1:
-            st.query_params["head"] = str(next(iter(touched)))
+        take = partial(take_edit, lab)
+        lab.keep(masks.edited(edit_mask(lab.grid, look, key=grid_key(lab), edit=masks.edit, on_change=take)))
         st.html(legend_html(theme()))
         if lab.mask:
             link = lab.choice.link | {"mask": lab.spelt}
             st.page_link(ROLES.file, label="Which roles are left?", icon=ROLES.icon, query_params=link)
         show_presets(lab, scores, refresh)
+
+
+def grid_key(lab: Lab) -> str:
+    """The grid of this model."""
+    return f"lab-grid-{lab.choice.model}"
+
+
+def take_edit(lab: Lab) -> None:
+    """Takes what was clicked before any part of the page is drawn: Undo stands above the grid and must know of it."""
+    masks = lab.history
+    edit = chosen_mask(lab.grid, lab.removed, key=grid_key(lab), edit=masks.edit)
+    lab.keep(masks.edited(edit))
+    touched = edit.mask ^ masks.mask
+    if len(touched) == 1:
+        st.query_params["head"] = str(next(iter(touched)))
+    refresh()
 
 
 def page_address() -> str:

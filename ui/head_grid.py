@@ -102,9 +102,14 @@ def edit_mask(
     The browser owns the mask and sends it whole. `edit` is what the last call returned, or `replaced` with a mask of
     Python's own; what the browser still sends for an older revision is ignored.
     """
-    given = accepted(_choice(key), edit, grid, look.removed)
+    given = chosen_mask(grid, look.removed, key=key, edit=edit)
     _component(key=key, data=payload(grid, look, given) | {"editing": True}, on_choice_change=on_change)
     return given
+
+
+def chosen_mask(grid: HeadGrid, removed: frozenset[HeadId], *, key: str, edit: MaskEdit) -> MaskEdit:
+    """What `edit_mask` will return, for callbacks: what stands above the grid needs it before the grid is drawn."""
+    return accepted(_choice(key), edit, grid, removed)
 
 
 def accepted(choice: object, given: MaskEdit, grid: HeadGrid, removed: frozenset[HeadId]) -> MaskEdit:
