@@ -76,9 +76,10 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
         take = partial(take_edit, lab)
         lab.keep(masks.edited(edit_mask(lab.grid, look, key=grid_key(lab), edit=masks.edit, on_change=take)))
         st.html(legend_html(theme()))
-        if lab.mask:
-            link = lab.choice.link | {"mask": lab.spelt}
-            st.page_link(ROLES.file, label="Which roles are left?", icon=ROLES.icon, query_params=link)
+        link = lab.choice.link | {"mask": lab.spelt}
+        st.page_link(  # which stays where nothing is switched off: the first click must not move what is below
+            ROLES.file, label="Which roles are left?", icon=ROLES.icon, query_params=link, disabled=not lab.mask
+        )
         show_presets(lab, scores, refresh)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,15 +30,20 @@ BROWSER_FLAGS = [
 class AppServer:
     """A server that can be killed and started again on the same port; what it computes lies in `home`."""
 
-    def __init__(self, home: Path, script: str = "serve.py") -> None:
+    def __init__(self, home: Path, script: str = "serve.py", environment: Mapping[str, str] | None = None) -> None:
         self.home = home
         self.script = script
+        self.environment = dict(environment or {})
         home.mkdir(parents=True, exist_ok=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where the browser finds it."""
+        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         """Starts the server, and returns when it answers."""
@@ -49,7 +54,7 @@ class AppServer:
                 cwd=ROOT,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"HEADLIGHT_HOME": str(self.home)},
+                env=os.environ | self.environment | {"HEADLIGHT_HOME": str(self.home)},
             )
         _wait_until_healthy(self.port)
 
@@ -68,15 +73,54 @@ class AppServer:
 
 
 @contextmanager
-def running_server(home: Path, script: str = "serve.py") -> Iterator[AppServer]:
+def running_server(
+    home: Path, script: str = "serve.py", environment: Mapping[str, str] | None = None
+) -> Iterator[AppServer]:
     """A fresh server, which ends with the context and takes its workers with it."""
-    server = AppServer(home, script)
+    server = AppServer(home, script, environment)
     try:
         server.start()
         yield server
     finally:
         server.end()
         server.end_workers()
+
+
+@contextmanager
+def shared_server(
+    folder: Path,
+    prepare: Callable[[Path], object] = Path.exists,
+    environment: Mapping[str, str] | None = None,
+    script: str = "serve.py",
+) -> Iterator[AppServer]:
+    """One server for all processes that ask for this folder: the first starts it, and ends it after all others.
+
+    `prepare` fills its home before it starts. Every process holds a lock while it uses the server.
+    """
+    import fcntl  # which Windows lacks
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "start.lock").open("a") as start, (folder / "use.lock").open("a") as use:
+        fcntl.flock(start, fcntl.LOCK_EX)
+        home, port = folder / "home", folder / "port"
+        if port.exists():
+            fcntl.flock(use, fcntl.LOCK_SH)
+            fcntl.flock(start, fcntl.LOCK_UN)
+            server = AppServer(home, script, environment)
+            server.port = int(port.read_text())
+            yield server
+            return
+        if not home.exists():
+            home.mkdir()
+            prepare(home)
+        with running_server(home, script, environment) as server:
+            port.write_text(str(server.port))
+            fcntl.flock(start, fcntl.LOCK_UN)
+            yield server
+            fcntl.flock(start, fcntl.LOCK_EX)
+            port.unlink()
+            fcntl.flock(start, fcntl.LOCK_UN)
+            fcntl.flock(use, fcntl.LOCK_EX)  # once all others are done
 
 
 def _wait_until_healthy(port: int) -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
-from tools.app_server import BROWSER_FLAGS, AppServer, running_server
+from jobs.home import write_whole
+from jobs.kinds.evaluation import EvaluationRun
+from jobs.store import Store
+from jobs.users import entry
+from tools.app_server import BROWSER_FLAGS, AppServer, shared_server
 
 PATIENCE = 60_000  # milliseconds, for a busy machine
 LIMIT = 600  # seconds that a test may take before it counts as stuck
 POLICY = "Content Security Policy"
 HERE = (*(f"{scheme}://127.0.0.1:" for scheme in ("http", "https", "ws", "wss")), "data:", "blob:", "about:")
+SLOTS = "2"
+"""Long runs at once, so that no test waits for that of another."""
+
+PASSWORD = "correct horse battery"
+USERS = ("ada", "bob", "cara", "dan")
 SCREEN: ViewportSize = {"width": 1440, "height": 900}
 expect.set_options(timeout=PATIENCE)
 
@@ -26,10 +37,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """A server with a store of its own, for the tests that leave it as it is."""
-    with running_server(tmp_path_factory.mktemp("server") / "home") as started:
+def server(shared_folder: Path) -> Iterator[AppServer]:
+    """The one server of all tests that leave it as it is; what one test computed, another finds in its store."""
+    with shared_server(shared_folder / "open", environment={"HEADLIGHT_SLOTS": SLOTS}) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def closed(shared_folder: Path) -> Iterator[AppServer]:
+    """A server that asks for a password and trusts its proxy; each user has runs of their own."""
+    environment = {"HEADLIGHT_LOGIN": "password", "FORWARDED_ALLOW_IPS": "*"}
+    with shared_server(shared_folder / "closed", add_users, environment) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for every process of pytest-xdist."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+def add_users(home: Path) -> None:
+    """Ada has a run, though a cancelled one."""
+    write_whole(home / "users", "".join(f"{entry(name, PASSWORD)}\n" for name in USERS).encode())
+    store = Store(home, "ada")
+    store.cancel(store.submit(EvaluationRun("looker", n=4).as_run(home)).id)  # one that no worker has to compute
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.browser.waiting import eventually
-from tools.app_server import running_server
+from tools.app_server import shared_server
 from ui.palette import IMPORTANCE, VARIABLES
 
 pytestmark = pytest.mark.browser
@@ -19,9 +20,9 @@ LOOKS = """cells => cells.map(cell => [cell.className, cell.title, cell.ariaLabe
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(shared_folder: Path) -> Iterator[str]:
     """The address of a server that shows nothing but grids."""
-    with running_server(tmp_path_factory.mktemp("server"), "tests/browser/grid_app.py") as server:
+    with shared_server(shared_folder / "grids", script="tests/browser/grid_app.py") as server:
         yield server.address
 
 

@@ -19,9 +19,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.users import entry
+from tests.browser.conftest import PASSWORD
 from tests.docs.blocks import blocks
-from tools.app_server import AppServer, running_server
+from tools.app_server import AppServer
 from ui.guard import HEADERS
 from ui.tries import FREE_TRIES
 
@@ -31,7 +31,6 @@ pytestmark = [
     pytest.mark.skipif(NGINX is None or shutil.which("openssl") is None, reason="needs nginx and openssl"),
 ]
 
-PASSWORD = "correct horse battery"
 PAGE = "deployment.md"
 SURROUNDINGS = """
 daemon off; pid {place}/pid; error_log {place}/log; user {user};
@@ -59,27 +58,14 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """The server, told of its proxy as the page says."""
-    home = tmp_path_factory.mktemp("behind") / "home"
-    home.mkdir()
-    (home / "users").write_text(f"{entry('ada', PASSWORD)}\n")
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("HEADLIGHT_LOGIN", "password")
-        environment.setenv("FORWARDED_ALLOW_IPS", "*")
-        with running_server(home) as server:
-            yield server
-
-
-@pytest.fixture(scope="module")
-def proxy(behind: AppServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+def proxy(closed: AppServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """The first block of the page, with other names, ports and certificates and nothing else changed."""
     place = tmp_path_factory.mktemp("nginx")
     port = _free_port()
     certificate = _certificate(place)
     changed = {
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        "http://headlight:8501;": f"http://127.0.0.1:{behind.port};",
+        "http://headlight:8501;": f"http://127.0.0.1:{closed.port};",
         "headlight.example.org": "127.0.0.1",
         "/etc/nginx/certificates": str(place),
     }

@@ -5,49 +5,48 @@ from __future__ import annotations
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from jobs.client import run_here
+from jobs.client import submit, wait
 from jobs.kinds.sweep import SweepRun
-from jobs.run import Run
+from jobs.run import DONE, Run
 from jobs.store import Store
 from tests.browser.downloads import downloaded
-from tools.app_server import AppServer, running_server
+from tools.app_server import AppServer
 
 pytestmark = pytest.mark.browser
 
+PATIENT = 300
+"""Seconds that a short sweep takes at most on a busy machine."""
+
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[AppServer, list[Run]]]:
-    """A server whose store holds two sweeps of the looker."""
-    with running_server(tmp_path_factory.mktemp("swept") / "home") as server:
-        store = Store(server.home)
-        runs = [
-            run_here(store, SweepRun("looker", method=method, step=0.25, n_scoring=16, n=50))
-            for method in ("gradient", "taylor")
-        ]
-        assert [run.state for run in runs] == ["done", "done"], runs[0].message
-        yield server, runs
+def swept(server: AppServer) -> tuple[AppServer, list[Run]]:
+    """The server with two sweeps of the reader, which no other test sweeps."""
+    store = Store(server.home)
+    kinds = [SweepRun("reader", method=method, step=0.25, n_scoring=16, n=50) for method in ("gradient", "taylor")]
+    runs = [wait(store, submit(store, kind), PATIENT) for kind in kinds]
+    assert [run.state for run in runs] == [DONE, DONE], runs[0].message
+    return server, runs
 
 
 def test_ticked_runs_are_compared_on_one_chart_with_a_front(page: Page, swept: tuple[AppServer, list[Run]]) -> None:
     server, runs = swept
     page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
-    expect(page.locator(".st-key-compare-chart")).to_contain_text("Sweep of looker: taylor")
+    expect(page.locator(".st-key-compare-chart")).to_contain_text("Sweep of reader: taylor")
     expect(page.locator(".st-key-compare-chart")).to_contain_text("Random order, mean and range of 5")
     expect(page.locator(".st-key-charts")).to_contain_text("models are worth keeping")
-    expect(page.locator(".st-key-picked-run")).to_contain_text("python cli.py sweep looker")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("python cli.py sweep reader")
 
 
 def test_a_run_gets_another_name_and_keeps_it(page: Page, swept: tuple[AppServer, list[Run]]) -> None:
     server, runs = swept
     page.goto(f"{server.address}/runs?run={runs[0].id}")
     name = page.get_by_role("textbox", name="Name")
-    expect(name).to_have_value("Sweep of looker: gradient")
+    expect(name).to_have_value("Sweep of reader: gradient")
     name.fill("My first sweep")
     name.press("Enter")
     expect(page.locator(".st-key-compare-chart").first).to_contain_text("My first sweep")
