@@ -1,6 +1,6 @@
 """Switch heads off and watch what the model loses; let sweeps and budgets find what can go; take the rest home."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -164,24 +164,22 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
 @told
 def show_more(lab: Lab, facts: dict[str, Any], methods: dict[str, str]) -> None:
     """What the mask breaks, what fits a budget, how fast the smaller model is, and the way to take it home."""
-    budget, breaks, card, masks, speed, repair, home = st.tabs(
-        ["Budget", "What breaks", "Head card", "Masks put aside", "Speed", "Repair", "Take it home"],
-        key="lab-tab",
-        on_change="rerun",
-        bind="query-params",
-    )
-    for tab, show in (
-        (breaks, show_breaks),
-        (card, lambda one: show_card(one, facts)),
-        (budget, lambda one: show_budget(one, methods, refresh)),
-        (masks, lambda one: show_remembered(one, refresh)),
-        (speed, show_speed),
-        (repair, show_repair),
-        (home, lambda one: show_download(one.choice, one.spelt)),
-    ):
-        if tab.open:
-            with tab, one_sentence():
-                show(lab)
+    parts: dict[str, Callable[[Lab], None]] = {
+        "Budget": lambda one: show_budget(one, methods, refresh),
+        "What breaks": show_breaks,
+        "Head card": lambda one: show_card(one, facts),
+        "Masks put aside": lambda one: show_remembered(one, refresh),
+        "Speed": show_speed,
+        "Repair": show_repair,
+        "Take it home": lambda one: show_download(one.choice, one.spelt),
+    }
+    # No tabs: Streamlit switches them off for a moment at every redraw, and a click in that moment is lost.
+    shown = st.segmented_control(
+        "More about the mask", list(parts), default="Budget", key="lab-tab", required=True, bind="query-params",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    with st.container(key="lab-part"), one_sentence():
+        parts[shown](lab)
 
 
 def usual_first(methods: Collection[str]) -> list[str]:

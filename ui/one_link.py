@@ -3,9 +3,10 @@
 Pages keep in the link what is open: a head, a step, a run. A click changes the link on the server, which tells the
 browser. Whatever the browser asks for meanwhile, a part of the page that looks for news for example, still carries the
 link of before. Streamlit would take that as the newest word: a card that was closed would open again, and a lesson go
-back a step. So such a request gets the link of the server here, with what the browser itself has changed in it. What a page
-asks for by its clock while a click is under way is left out, as the server has not changed the link yet: the clock goes
-on and asks again.
+back a step. So such a request gets the link of the server here, with what the browser itself changed in it.
+
+What a page asks for by its clock while a click is under way is left out, as the server has not changed the link yet:
+the clock goes on and asks again.
 """
 
 from __future__ import annotations

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
+from jobs.client import submit, wait
 from jobs.home import write_whole
+from jobs.kind import Kind
 from jobs.kinds.evaluation import EvaluationRun
+from jobs.kinds.facts import FactsQuestion
+from jobs.kinds.importance import ImportanceRun
+from jobs.kinds.methods import MethodsQuestion, code_mark
+from jobs.run import DONE
 from jobs.store import Store
 from jobs.users import entry
 from tools.app_server import BROWSER_FLAGS, AppServer, shared_server
@@ -39,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def server(shared_folder: Path) -> Iterator[AppServer]:
     """The one server of all tests that leave it as it is; what one test computed, another finds in its store."""
-    with shared_server(shared_folder / "open", environment={"HEADLIGHT_SLOTS": SLOTS}) as started:
+    with shared_server(shared_folder / "open", ask_first_questions, {"HEADLIGHT_SLOTS": SLOTS}) as started:
         yield started
 
 
@@ -56,6 +62,15 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same for every process of pytest-xdist."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+def ask_first_questions(home: Path) -> None:
+    """What every page of the two models asks first is answered before, so that no test waits for a worker to start."""
+    store = Store(home)
+    kinds: list[Kind] = [MethodsQuestion("", code_mark())]
+    kinds += [kind(model) for model in ("looker", "translator") for kind in (FactsQuestion, ImportanceRun)]
+    for run in [submit(store, kind) for kind in kinds]:
+        assert wait(store, run, LIMIT).state == DONE
 
 
 def add_users(home: Path) -> None:
@@ -87,32 +102,67 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @contextmanager
 def opening(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a fresh profile; a request that leaves the machine fails the test, or against the policy."""
+    """Opens pages, each in a fresh profile."""
     contexts: list[BrowserContext] = []
+    with watched() as watch:
+
+        def opened(**options: object) -> Page:
+            context = browser.new_context(**({"viewport": SCREEN} | options))
+            contexts.append(context)
+            page = context.new_page()
+            watch(page)
+            return page
+
+        try:
+            yield opened
+        finally:
+            for context in contexts:
+                context.close()
+
+
+@contextmanager
+def watched() -> Iterator[Callable[[Page], None]]:
+    """Watches pages: a request that leaves the machine, or what the headers forbid, fails the test."""
     left: list[str] = []
     against: list[str] = []
 
-    def opened(**options: object) -> Page:
-        context = browser.new_context(**({"viewport": SCREEN} | options))
-        contexts.append(context)
-        page = context.new_page()
+    def watch(page: Page) -> None:
         page.set_default_timeout(PATIENCE)
         page.on("request", lambda request: left.append(request.url) if _leaves(request) else None)
         page.on("console", lambda said: against.append(said.text) if POLICY in said.text else None)
-        return page
 
-    try:
-        yield opened
-    finally:
-        for context in contexts:
-            context.close()
+    yield watch
     assert left == [], "requests that left the machine"
     assert against == [], "what the server's own headers forbid"
 
 
+@pytest.fixture(scope="session")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for all tests that need none of their own: it has loaded the scripts of the pages already."""
+    context = browser.new_context(viewport=SCREEN)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(open_page: Callable[..., Page]) -> Page:
-    return open_page()
+def page(profile: BrowserContext) -> Iterator[Page]:
+    """A page that knows nothing of the tests before it."""
+    profile.clear_cookies()
+    with watched() as watch:
+        opened = profile.new_page()
+        watch(opened)
+        yield opened
+        forget_everything(opened)
+        opened.close()
+
+
+def forget_everything(page: Page) -> None:
+    """Empties what the server of the page has stored in the browser, but for its scripts."""
+    if page.url.startswith("http"):
+        origin = "/".join(page.url.split("/")[:3])
+        page.context.new_cdp_session(page).send(
+            "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb"}
+        )
 
 
 def _leaves(request: Request) -> bool:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from jobs.client import submit, wait
-from jobs.kinds.importance import ImportanceRun
-from jobs.run import DONE
-from jobs.store import Store
-from tests.browser.conftest import SCREEN, opening
+from tests.browser.conftest import SCREEN
 from tests.browser.waiting import eventually
-from tools.app_server import AppServer
 from ui.site_map import MODEL, SITE_MAP
 
 pytestmark = pytest.mark.browser
@@ -80,21 +74,12 @@ CONTRASTS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def address(server: AppServer) -> str:
-    """A server that has something in its history."""
-    store = Store(server.home)
-    assert wait(store, submit(store, ImportanceRun("translator")), 100).state == DONE
-    return server.address
-
-
-@pytest.fixture(scope="module", params=LINKS.values(), ids=LINKS.keys())
-def shown(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
-    """One page after the other, opened once for all that only look at it."""
-    with opening(browser) as opened:
-        page = opened(color_scheme="light")
-        page.goto(address + request.param)
-        yield settled(page)
+@pytest.fixture(params=LINKS.values(), ids=LINKS.keys())
+def shown(request: pytest.FixtureRequest, page: Page, address: str) -> Page:
+    """One page after the other."""
+    page.emulate_media(color_scheme="light")
+    page.goto(address + request.param)
+    return settled(page)
 
 
 def settled(page: Page) -> Page:
@@ -132,23 +117,18 @@ def test_the_keyboard_alone_chooses_a_head_and_opens_the_attention_page(page: Pa
     expect(page).to_have_url(re.compile("/attention.*layer=2.*head=1"))
 
 
-def test_no_page_is_wider_than_the_screen(shown: Page) -> None:
+def test_a_page_is_for_every_screen_theme_and_reader(shown: Page) -> None:
+    """One test, as opening a page takes longest: names, headings, width, and contrast in both themes."""
+    assert nameless(shown) == []
+    assert headings_skip_no_level(shown)
+    assert too_faint(shown) == []
     for width, height in SCREENS:
         shown.set_viewport_size({"width": width, "height": height})
-        settled(shown).wait_for_timeout(300)
-        eventually(shown, lambda: shown.evaluate(TOO_WIDE), [])  # charts take a moment to find their width
+        eventually(shown, lambda: settled(shown).evaluate(TOO_WIDE), [])  # charts take a moment to find their width
     shown.set_viewport_size(SCREEN)
-
-
-def test_every_text_stands_out_from_its_ground(shown: Page) -> None:
+    shown.emulate_media(color_scheme="dark")
+    shown.reload()
     assert too_faint(settled(shown)) == []
-
-
-@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS.keys())
-def test_every_text_stands_out_in_the_dark(open_page: Callable[..., Page], address: str, link: str) -> None:
-    page = open_page(color_scheme="dark")
-    page.goto(address + link)
-    assert too_faint(settled(page)) == []
 
 
 def too_faint(page: Page) -> list[Any]:
@@ -158,12 +138,10 @@ def too_faint(page: Page) -> list[Any]:
     return [text for text in texts if text[2] < LEAST_CONTRAST]
 
 
-def test_a_screen_reader_finds_names_and_headings_in_order(shown: Page) -> None:
-    assert nameless(settled(shown)) == []
-    levels = shown.locator("h1, h2, h3, h4, h5, h6").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+def headings_skip_no_level(page: Page) -> bool:
+    """Whether one heading of the first level begins the page, and each next one is at most a level deeper."""
+    levels = page.locator("h1, h2, h3, h4, h5, h6").evaluate_all("all => all.map(one => Number(one.tagName[1]))")
+    return levels[0] == 1 and levels.count(1) == 1 and all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def nameless(page: Page) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.waiting import eventually
 from tools.app_server import shared_server
@@ -147,15 +148,19 @@ def test_an_answer_that_comes_late_undoes_no_newer_click(page: Page, address: st
     expect(page.get_by_text("run 1 is complete")).to_be_visible()
     late = True
     cell(page, "mask", "encoder.1.1").click()
-    eventually(page, lambda: any(b"1 heads: encoder.1.1" in message for message, _ in answers), True)
-    page.wait_for_timeout(1000)  # until the rest of that answer has come
+    eventually(page, lambda: ended(answers), True)
     first = [deliver for _, deliver in answers]
     cell(page, "mask", "encoder.2.2").click()
     for deliver in first:
         deliver()
     expect(page.get_by_text("revision 0, 1 heads: encoder.1.1")).to_be_visible()
-    page.wait_for_timeout(500)  # until the grid has drawn the same answer
+    expect(page.get_by_text("run 2 is complete")).to_be_visible()  # which stands below the grid
     assert page.locator(".st-key-grid-mask .hl-off").count() == 2
+
+
+def ended(answers: list[tuple[bytes, Callable[[], None]]]) -> bool:
+    """Whether a whole run has come."""
+    return any(ForwardMsg.FromString(message).WhichOneof("type") == "script_finished" for message, _ in answers)
 
 
 def test_the_keyboard_alone_walks_through_all_banks_and_selects(grids: Page) -> None:

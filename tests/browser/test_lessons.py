@@ -1,16 +1,16 @@
-"""The lessons as a class takes them: every step of all five, and questions that are answered by clicking."""
+"""A lesson as a class takes it, and questions answered by clicking; tests/ui/test_lessons_page.py has every step."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from jobs.run import DONE, WAITING
 from jobs.store import Store
-from lessons.lesson import Step, lesson_of, lessons
+from lessons.lesson import lesson_of
 from tools.app_server import AppServer
 from ui.role_facts import RoleFacts
 
@@ -18,21 +18,8 @@ pytestmark = pytest.mark.browser
 
 PATIENT = 300_000
 MEASURED = re.compile(r"Here:(?!\s*measuring)")
-TRAINED = "gates"
-"""The control that shows a training while it goes on; the page can be turned before it ends."""
-
 CARD = ".st-key-head-card"
 OFF = ".hl-editing .hl-off"
-JUDGED = re.compile("(Holds|Does not hold) here:")
-
-
-@pytest.fixture(autouse=True)
-def ended(server: AppServer) -> Iterator[None]:
-    """Long runs that a lesson left are ended, so that others need not wait for them."""
-    yield
-    store = Store(server.home)
-    for run in store.runs(WAITING):
-        store.cancel(run.id)
 
 
 def here(page: Page, step: int) -> Locator:
@@ -40,38 +27,36 @@ def here(page: Page, step: int) -> Locator:
     return page.locator(f".st-key-lesson-here-{step} .hl-here").first
 
 
-def shows_its_number(page: Page, number: int, step: Step, whole: bool) -> None:
-    """The control has measured something; a training that need not be `whole` is on its way at least."""
-    if step.control == TRAINED and not whole:
-        expect(page.get_by_text(re.compile("The gate movie|The first gates")).first).to_be_visible(timeout=PATIENT)
-    else:
-        expect(here(page, number)).to_contain_text(MEASURED, timeout=PATIENT)
-        if step.claim and step.control != "clicking":
-            expect(here(page, number)).to_contain_text(JUDGED, timeout=PATIENT)
-    expect(page.locator('[data-testid="stException"], [data-testid="stAlert"]')).to_have_count(0)
-
-
 def open_step(page: Page, server: AppServer, lesson: str, step: int, more: str = "") -> None:
     page.goto(f"{server.address}/lessons?lesson={lesson}&step={step}{more}")
     expect(page.get_by_role("heading", level=1)).to_have_text(lesson_of(lesson).steps[step - 1].title)
 
 
-@pytest.mark.parametrize("key", lessons())
-def test_a_lesson_runs_from_start_to_end(page: Page, server: AppServer, key: str) -> None:
-    lesson = lesson_of(key)
+def test_a_lesson_runs_from_start_to_end(page: Page, server: AppServer) -> None:
+    lesson = lesson_of("sixteen_heads")
     page.goto(f"{server.address}/lessons")
-    page.locator(f".st-key-start-{key} button").click()
+    page.locator(f".st-key-start-{lesson.key} button").click()
     for number, step in enumerate(lesson.steps, 1):
         expect(page.get_by_role("heading", level=1)).to_have_text(step.title)
         expect(page.locator(".hl-pills")).to_have_attribute("aria-label", f"step {number} of {len(lesson.steps)}")
-        first = TRAINED not in [before.control for before in lesson.steps[: number - 1]]
-        shows_its_number(page, number, step, whole=first)
-        if step.paper is not None:
-            expect(here(page, number)).to_contain_text(step.paper.text)
+        expect(here(page, number)).to_contain_text(MEASURED, timeout=PATIENT)
+        expect(page.locator('[data-testid="stException"], [data-testid="stAlert"]')).to_have_count(0)
         if number < len(lesson.steps):
             page.locator(f".st-key-lesson-next-{number} button").click()
-    expect(page).to_have_url(re.compile(f"lesson={key}&step={len(lesson.steps)}&model={lesson.model}"))
-    ANSWERS.get(key, lambda *_: None)(page, server)
+    expect(page).to_have_url(re.compile(f"lesson={lesson.key}&step={len(lesson.steps)}&model={lesson.model}"))
+
+
+def test_a_training_is_watched_and_the_page_turned_before_it_ends(page: Page, server: AppServer) -> None:
+    lesson = lesson_of("specialised_heads")
+    number = next(at for at, step in enumerate(lesson.steps, 1) if step.control == "gates")
+    open_step(page, server, lesson.key, number)
+    expect(page.get_by_text(re.compile("The gate movie|The first gates")).first).to_be_visible(timeout=PATIENT)
+    page.locator(f".st-key-lesson-next-{number} button").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(lesson.steps[number].title)
+    store = Store(server.home)
+    for run in store.runs(WAITING, kind="learn"):
+        if run.model == lesson.model:
+            store.cancel(run.id)
 
 
 def verdict(page: Page) -> Locator:
@@ -82,48 +67,16 @@ def cell(page: Page, head: str) -> Locator:
     return page.locator(f'[role=gridcell][aria-label^="{head}"]').first
 
 
-def finds_the_positional_head(page: Page, server: AppServer) -> None:
-    """Lesson 2: a head without the role, then one with it."""
-    (run,) = (run for run in Store(server.home).runs((DONE,), kind="roles") if run.model == "translator")
+def test_a_head_of_the_role_is_found_by_clicking(page: Page, server: AppServer) -> None:
+    open_step(page, server, "specialised_heads", len(lesson_of("specialised_heads").steps))
+    expect(verdict(page)).to_contain_text("Pick a head in the grid", timeout=PATIENT)
+    run = next(run for run in Store(server.home).runs((DONE,), kind="roles") if run.model == "translator")
     facts = RoleFacts.from_json(run.result)
     has = [head for head in facts.heads if "positional" in facts.held(head)]
-    expect(verdict(page)).to_contain_text("Pick a head in the grid")
     cell(page, str(next(head for head in facts.heads if head not in has))).click()
     expect(verdict(page)).to_contain_text("Look on")
     cell(page, str(has[0])).click()
     expect(verdict(page)).to_contain_text("Found: ")
-
-
-def finds_the_fullest_layer(page: Page, server: AppServer) -> None:
-    """Lesson 3: one head of every layer, until it is found."""
-    del server
-    labels = [str(one.get_attribute("aria-label")) for one in page.locator("[role=gridcell]").all()]
-    firsts = [label.split(",")[0] for label in labels if label.split(",")[0].endswith(".0")]
-    for layer, head in enumerate(firsts):
-        cell(page, head).click()
-        expect(verdict(page)).to_contain_text(re.compile(f"layer {layer} kept", re.IGNORECASE))
-        if "Found: " in verdict(page).inner_text():
-            return
-    raise AssertionError("no layer was the fullest")
-
-
-def finds_the_shared_key(page: Page, server: AppServer) -> None:
-    """Lesson 5: every layer, until it is found."""
-    del server
-    for layer in range(6):
-        page.locator(".st-key-lesson-admixture_of_keys-7-answer button", has_text=str(layer)).first.click()
-        expect(verdict(page)).to_contain_text(re.compile(f"in encoder.{layer} ", re.IGNORECASE))
-        if "Found: " in verdict(page).inner_text():
-            return
-    raise AssertionError("in no layer most heads agreed")
-
-
-ANSWERS = {
-    "specialised_heads": finds_the_positional_head,
-    "layer_wise": finds_the_fullest_layer,
-    "admixture_of_keys": finds_the_shared_key,
-}
-"""The last questions that no test of their own answers."""
 
 
 def test_the_pair_that_costs_most_is_found_by_clicking(page: Page, server: AppServer) -> None:
@@ -141,27 +94,6 @@ def test_the_pair_that_costs_most_is_found_by_clicking(page: Page, server: AppSe
         cells.nth(at).click()
     expect(said_so).to_contain_text("Found: this pair costs", timeout=PATIENT)
     assert "hl-good" in str(said_so.get_attribute("class"))
-
-
-def test_a_disagreement_of_training_and_rank_is_found_by_clicking(page: Page, server: AppServer) -> None:
-    open_step(page, server, "subset_pruning", 6)
-    expect(here(page, 6)).to_contain_text("training and rank agree on", timeout=PATIENT)
-    store = Store(server.home)
-    run = next(
-        run
-        for run in store.runs((DONE,), kind="learn")
-        if (run.spec["gates"], run.spec["settings"]["keep"]) == ("dsp", 24)
-    )
-    gone = set(run.result["mask"].split())
-    cells = page.locator('[class*="st-key-lesson-subset_pruning-6-grid"] [role=gridcell]')
-    labels = [str(cell.get_attribute("aria-label")) for cell in cells.all()]
-    ranks = {label.split(",")[0]: int(re.search(r"rank (\d+)", label)[1]) for label in labels}
-    same = next(head for head, rank in ranks.items() if (rank <= 24) == (head not in gone))
-    differs = next(head for head, rank in ranks.items() if (rank <= 24) != (head not in gone))
-    said_so = verdict(page)
-    for head, said in ((same, "Look on"), (differs, "Found: ")):
-        page.locator(f'[role=gridcell][aria-label^="{head},"]').first.click()
-        expect(said_so).to_contain_text(said)
 
 
 def test_a_step_is_a_link_with_its_mask_slider_and_what_to_notice(
@@ -273,9 +205,3 @@ def test_a_word_explains_itself_to_pointer_and_keyboard(page: Page, server: AppS
     word.focus()
     expect(meaning).to_be_visible()
     assert meaning.get_attribute("role") == "tooltip"
-
-
-def test_a_lesson_that_there_is_not_leads_to_the_list(page: Page, server: AppServer) -> None:
-    page.goto(f"{server.address}/lessons?lesson=<b>none")
-    expect(page.locator('[data-testid="stAlert"]')).to_contain_text("no lesson '<b>none'; known: ")
-    expect(page.locator(".hl-lesson-card")).to_have_count(len(lessons()))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, WebSocket, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.waiting import eventually
+from tests.browser.waiting import Traffic, eventually
 
 pytestmark = pytest.mark.browser
 
@@ -28,35 +30,59 @@ def test_a_look_for_news_of_the_page_before_that_comes_late_leaves_the_page_as_i
     """A slow server gets it after the click on a link. Streamlit alone would turn the page white."""
     page = open_page()
     page.add_init_script(KEEP_THE_SOCKET)
-    sent: list[bytes] = []
+    traffic = Traffic(page)
     errors: list[str] = []
-
-    def listen(socket: WebSocket) -> None:
-        socket.on("framesent", lambda frame: sent.append(frame) if isinstance(frame, bytes) else None)
-
-    page.on("websocket", listen)
     page.on("console", lambda said: errors.append(said.text) if "delta path" in said.text else None)
     page.goto(f"{address}/runs")
-    eventually(page, lambda: len(looks(sent)) >= PARTS, True)
-    late = looks(sent)
+    eventually(page, lambda: len(traffic.parts()) >= PARTS, True)
+    late = traffic.parts()
     go(page, "Roles")
     for message in late.values():
         page.evaluate(SEND, list(message))
-        page.wait_for_timeout(1500)
+        asked, ended = len(traffic.looks), traffic.n_ended
+        eventually(page, lambda: len(traffic.looks) > asked and traffic.n_ended > ended, True)  # noqa: B023
     assert errors == []
     go(page, "Importance")
+
+
+def test_a_look_sent_before_a_click_changed_the_link_does_not_take_the_click_back(page: Page, address: str) -> None:
+    """A look that meets the new link on its way. Streamlit alone would open again the card that was closed."""
+    late: list[bytes] = []
+
+    def delay(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def pass_on(message: str | bytes) -> None:
+            if isinstance(message, bytes) and b"close-card" in message:
+                asked = BackMsg.FromString(message)
+                del asked.rerun_script.widget_states.widgets[:]
+                asked.rerun_script.fragment_id = ""
+                late.append(asked.SerializeToString())
+            server.send(message)
+
+        def pass_back(message: str | bytes) -> None:
+            if late and isinstance(message, bytes) and changes_the_link(message):
+                server.send(late.pop())
+            socket.send(message)
+
+        socket.on_message(pass_on)
+        server.on_message(pass_back)
+
+    page.route_web_socket("**/_stcore/stream", delay)
+    page.goto(f"{address}/importance?model=looker&n=32&head=encoder.3.4")
+    card = page.locator(".st-key-head-card")
+    expect(card).to_contain_text("Encoder 3.4")
+    page.locator(".st-key-close-card button").click()
+    expect(page).not_to_have_url(re.compile("head="))
+    page.locator('[data-test-script-state="notRunning"]').wait_for()
+    assert late == []
+    expect(card).to_have_count(0)
+
+
+def changes_the_link(message: bytes) -> bool:
+    return ForwardMsg.FromString(message).WhichOneof("type") == "page_info_changed"
 
 
 def go(page: Page, title: str) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
     expect(page.locator("h1.hl-title")).to_have_text(title)
-
-
-def looks(sent: list[bytes]) -> dict[str, bytes]:
-    """What was sent to have a part of the page drawn anew, by part."""
-    asked = {one: BackMsg.FromString(one) for one in sent}
-    return {
-        message.rerun_script.fragment_id: one
-        for one, message in asked.items()
-        if message.WhichOneof("type") == "rerun_script" and message.rerun_script.fragment_id
-    }

@@ -15,6 +15,7 @@ from jobs.kinds.sweep import SweepRun
 from jobs.run import DONE, Run
 from jobs.store import Store
 from tests.browser.downloads import downloaded
+from tests.browser.waiting import Traffic, eventually
 from tools.app_server import AppServer
 
 pytestmark = pytest.mark.browser
@@ -54,14 +55,15 @@ def test_a_run_gets_another_name_and_keeps_it(page: Page, swept: tuple[AppServer
 
 
 PATIENCE = 90_000  # milliseconds, for a busy machine
-LATE = 4_000
-"""Milliseconds after a click at which a slow browser asks for the file: two turns and more of the polling part."""
+TURNS = 3
+"""Of the polling part, after which a slow browser asks for the file."""
 
 
 def test_the_report_arrives_however_late_the_browser_asks_and_opens_from_disk_with_no_network(
     page: Page, browser: Browser, swept: tuple[AppServer, list[Run]], tmp_path: Path
 ) -> None:
     server, runs = swept
+    traffic = Traffic(page)
     page.goto(f"{server.address}/runs?run={runs[0].id} {runs[1].id}")
     expect(page.locator(".st-key-compare-chart")).to_be_visible()
     report = tmp_path / "report.html"
@@ -69,7 +71,8 @@ def test_the_report_arrives_however_late_the_browser_asks_and_opens_from_disk_wi
     page.on("download", lambda one: asked_for.append(one.url))
     shutil.copy(downloaded(page, page.locator(".st-key-report button")), report)
     assert report.stat().st_size < 8_000_000
-    page.wait_for_timeout(LATE)
+    before = len(traffic.looks)
+    eventually(page, lambda: len(traffic.looks) >= before + TURNS, True)
     late = page.request.get(asked_for[-1])
     assert (late.status, late.body()) == (200, report.read_bytes())
     context = browser.new_context(offline=True)
