@@ -84,7 +84,7 @@ def test_a_pruned_folder_shows_what_is_gone(page: Open, tmp_path: Path) -> None:
 def test_a_typed_model_that_there_is_not_gets_one_sentence(page: Open, model: str, sentence: str) -> None:
     app = page(MODEL, model="looker")
     app.text_input(key="typed").set_value(model)
-    app.button[[one.label for one in app.button].index("Load")].click().run()
+    app.button("FormSubmitter:other-Load").click().run()
     assert sentence in said(app)
 
 
@@ -94,11 +94,11 @@ def test_a_link_puts_no_link_formula_or_icon_of_its_own_into_a_message(page: Ope
     (message,) = {one.value for one in app.error}
     assert "[Sign in]" not in message and "$x" not in re.sub(r"\\.", "", message)
     assert ":material/" not in message and "https://" not in message
-    assert "evil.example" in message
+    assert "evil" in message
 
 
 def test_there_is_a_card_for_every_specimen(page: Open) -> None:
-    assert html_of(page(MODEL, model="looker")).count('class="hl-specimen') == len(specimen_names())
+    assert html_of(page(MODEL, model="looker")).count('class="hl-specimen"') == len(specimen_names())
 
 
 @pytest.mark.parametrize("mask", ["encoder.99.0", "~!!!", "<script>alert(1)</script>"])

@@ -12,6 +12,7 @@ from jobs.run import SERVED
 from jobs.store import Store
 from jobs.worker import Worker
 from ui import asking
+from ui.site_map import MODEL
 
 ROOT = Path(__file__).parents[2]
 MODELS = ModelShelf()
@@ -33,9 +34,10 @@ def opened(patch: pytest.MonkeyPatch, folder: Path, page: str, **link: str) -> A
         patch.setattr(place, work_off)
     asking.store_of.clear()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600)
-    app.query_params["model"] = link.get("model", "looker")
-    app.run()
-    app.switch_page(page)
+    if page != MODEL.file:
+        app.query_params["model"] = link.get("model", "looker")
+        app.run()
+        app.switch_page(page)
     for name, value in link.items():
         app.query_params[name] = value
     return app.run()
