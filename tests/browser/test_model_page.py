@@ -9,11 +9,6 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 CELLS = ".st-key-grid [role=gridcell]"
-BROKEN = {
-    "broken.csv": (b"text,label\n\xff\xfe\x00", "broken.csv is"),
-    "empty.tsv": (b"", "empty.tsv is empty"),
-    "rows.jsonl": (b'{"text": 1}\nnot json\n', "broken rows among the first are skipped: rows.jsonl, line 2"),
-}
 
 
 def test_the_first_screen_shows_a_coloured_grid_without_any_choice(page: Page, address: str) -> None:
@@ -60,13 +55,3 @@ def test_own_rows_are_looked_at_and_judge_the_model(page: Page, address: str, tm
     page.goto("about:blank")
     page.goto(link)
     expect(page.get_by_text("mine.csv, calibration")).to_be_visible()
-
-
-def test_a_broken_upload_gets_one_sentence(page: Page, address: str, tmp_path: Path) -> None:
-    page.goto(f"{address}/?model=looker")
-    page.get_by_text("My data", exact=True).click()
-    for name, (content, sentence) in BROKEN.items():
-        (tmp_path / name).write_bytes(content)
-        page.locator('input[type="file"]').set_input_files(tmp_path / name)
-        expect(page.locator('.st-key-other-models [data-testid="stAlert"]')).to_contain_text(sentence)
-        expect(page.locator('[data-testid="stException"]')).to_have_count(0)

@@ -69,7 +69,7 @@ def test_a_look_sent_before_a_click_changed_the_link_does_not_take_the_click_bac
         server.on_message(pass_back)
 
     page.route_web_socket("**/_stcore/stream", delay)
-    page.goto(f"{address}/importance?model=looker&n=32&head=encoder.3.4")
+    page.goto(f"{address}/?model=looker&head=encoder.3.4")
     card = page.locator(".st-key-head-card")
     expect(card).to_contain_text("Encoder 3.4")
     page.locator(".st-key-close-card button").click()

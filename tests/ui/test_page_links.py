@@ -88,6 +88,23 @@ def test_a_typed_model_that_there_is_not_gets_one_sentence(page: Open, model: st
     assert sentence in said(app)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("broken.csv", b"text,label\n\xff\xfe\x00", "broken.csv is"),
+        ("empty.tsv", b"", "empty.tsv is empty"),
+        ("rows.jsonl", b'{"text": 1}\nnot json\n', "broken rows among the first are skipped: rows.jsonl, line 2"),
+    ],
+)
+def test_a_broken_file_gets_one_sentence(page: Open, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    app = page(MODEL, model="looker")
+    app.session_state["source"] = "My data"
+    app.run()
+    app.text_input(key="data-path").set_value(str(tmp_path / name)).run()
+    assert sentence in said(app)
+
+
 def test_a_link_puts_no_link_formula_or_icon_of_its_own_into_a_message(page: Open) -> None:
     app = page(MODEL, model="[Sign in](https://evil.example) $x^2$ :material/home:")
     html_of(app)
