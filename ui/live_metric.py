@@ -73,7 +73,8 @@ def tiles_html(point: dict[str, Any] | None, full: dict[str, Any] | None, heads:
     gone = total - kept
     tiles = [Tile("Heads kept", f"{kept} / {total}", f"\N{MINUS SIGN}{gone}" if gone else "all of them")]
     if point is None:
-        tiles += [Tile(name, "…", "measuring …") for name in ("Metric", "Parameters", WORK)]
+        line = "\N{NO-BREAK SPACE}"  # as high as with an interval, so that nothing below moves when it comes
+        tiles += [Tile(name, "…", "measuring …", line) for name in ("Metric", "Parameters", WORK)]
     else:
         tiles += [metric_tile(point, full), _size_tile(point, full), _work_tile(point, full)]
     return '<div class="hl-numbers">' + "".join(_tile_html(tile) for tile in tiles) + "</div>"
