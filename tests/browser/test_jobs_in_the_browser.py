@@ -30,7 +30,7 @@ def test_a_killed_server_stops_no_run_and_the_open_page_comes_back(
         expect(page.locator(".st-key-cancel button")).to_be_visible()
         expect(page.locator(".st-key-history canvas").first).to_be_visible()
         expect(page.locator(".hl-logo")).to_have_text("Headlight")
-        expect(page.get_by_role("link", name="Runs")).to_be_visible()
+        expect(page.get_by_role("link", name="Runs", exact=True)).to_be_visible()
         assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 1000
         server.end(signal.SIGKILL)
         assert wait(store, run, 400).state == DONE

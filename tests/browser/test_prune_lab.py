@@ -43,7 +43,11 @@ POINTS = """() => [...document.querySelectorAll('.st-key-sweep-chart .js-plotly-
 MODEL = "looker"
 """The cheapest; tests/pruning/test_export_specimen.py loads every other specimen again after it was pruned."""
 
+PATIENT = 300_000
+"""Milliseconds in which a worker, which gives way to all else, makes the first points of a sweep."""
+
 SECONDS = 60
+"""Until a cancelled run has ended."""
 
 
 def shown_metric(page: Page, kept: str) -> float:
@@ -123,7 +127,7 @@ def test_the_whole_story_from_choosing_to_the_same_number_in_another_process(
     page.locator(CELLS).nth(9).click()
     n_heads = page.locator(CELLS).count()
     value = shown_metric(page, f"{n_heads - 3} / {n_heads}")
-    expect(drawn(page)).to_contain_text("your mask")
+    expect(drawn(page)).to_contain_text("your mask", timeout=PATIENT)
 
     more(page, "What breaks").click()
     pick(page, "breaks-against", "mask A, 2 heads off")
@@ -208,7 +212,7 @@ def test_a_click_in_the_middle_of_a_redraw_opens_what_was_clicked(page: Page, ad
 
     page.route_web_socket("**/_stcore/stream", delay)
     page.goto(f"{address}/prune_lab?model=looker")
-    expect(page.locator(".hl-numbers")).to_contain_text("36 / 36")
+    expect(page.locator(".hl-numbers")).to_contain_text("interval")
     place = more(page, "Speed").bounding_box()
     slow = True
     page.locator(CELLS).nth(5).click()
