@@ -49,7 +49,7 @@ def range_text(metric: str, low: float, high: float) -> str:
 def change_text(metric: str, change: float) -> str:
     """A difference with its sign, in points where the metric is a share."""
     shown = _digits(abs(change) * scale(metric), metric)
-    if not float(shown):
+    if not shown.strip("0."):
         return NO_CHANGE
     sign = "\N{MINUS SIGN}" if change < 0 else "+"
     return f"{sign}{shown}" + (f"{SPACE}pt" if metric in SHARES else "")

@@ -26,6 +26,12 @@ def test_a_change_has_a_real_minus_and_shares_change_in_points() -> None:
     assert change_text("BLEU", -0.001) == "no change"
 
 
+def test_a_change_of_any_size_is_told() -> None:
+    assert change_text("perplexity", 15_906.2) == "+15,906"
+    assert change_text("perplexity", -1_234_567.0) == "−1,234,567"
+    assert change_text("perplexity", float("inf")) == "+inf"
+
+
 def test_intervals_axes_and_shares() -> None:
     assert range_text("accuracy", 0.924, 0.967) == f"92.4 to 96.7{SPACE}%"
     assert axis_title("top-1 accuracy") == "Top-1 accuracy, %"
