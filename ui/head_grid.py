@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def select_head(grid: HeadGrid, look: GridLook, *, key: str, selected: HeadId | 
     last: MaskEdit = st.session_state.get(memory, MaskEdit())
     given = last if wanted == last.mask else last.replaced(wanted)
     st.session_state[memory] = given = accepted(_choice(key), given, grid, look.removed)
-    _component(key=key, data=payload(grid, look, given) | {"editing": False}, on_choice_change=_rerun)
+    _component(key=component_key(key), data=payload(grid, look, given) | {"editing": False}, on_choice_change=_rerun)
     return next(iter(given.mask), None)
 
 
@@ -103,7 +104,7 @@ def edit_mask(
     Python's own; what the browser still sends for an older revision is ignored.
     """
     given = chosen_mask(grid, look.removed, key=key, edit=edit)
-    _component(key=key, data=payload(grid, look, given) | {"editing": True}, on_choice_change=on_change)
+    _component(key=component_key(key), data=payload(grid, look, given) | {"editing": True}, on_choice_change=on_change)
     return given
 
 
@@ -129,6 +130,16 @@ def _steps(told: object, known: Mapping[str, HeadId]) -> tuple[frozenset[HeadId]
         case list(turned) if all(isinstance(one, list) and all(head in known for head in one) for one in turned):
             return tuple(frozenset(known[head] for head in one) for one in turned)
     return ()
+
+
+def component_key(name: str) -> str:
+    """A key that Streamlit takes for a component, another one for every name.
+
+    It refuses two underscores in a row, and a model's name may hold them.
+    """
+    if "_" not in name:
+        return name
+    return f"{name.replace('_', '-')}-{sha256(name.encode()).hexdigest()[:12]}"
 
 
 def payload(grid: HeadGrid, look: GridLook, given: MaskEdit) -> dict[str, Any]:
@@ -169,7 +180,7 @@ def _check(name: str, given: set[str], allowed: Mapping[str, object]) -> None:
 
 
 def _choice(key: str) -> object:
-    return (st.session_state.get(key) or {}).get("choice")
+    return (st.session_state.get(component_key(key)) or {}).get("choice")
 
 
 def _rerun() -> None:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
 from ui.head_grid import GridLook, MaskEdit, accepted, look_html, payload
@@ -159,6 +160,26 @@ def test_a_head_that_is_gone_is_in_no_mask_that_travels() -> None:
     assert sent["chosen"] == ["decoder.1.0"]
     choice = {"revision": 0, "heads": ["decoder.0.2", "decoder.1.0"]}
     assert accepted(choice, MaskEdit(), GRID, frozenset({ONE})) == MaskEdit(frozenset({OTHER}), 0)
+
+
+def grids_of_odd_names() -> None:
+    """A page with two grids for each of some names that a model's folder may have."""
+    import streamlit as st
+
+    from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
+    from ui.head_grid import GridLook, MaskEdit, edit_mask, select_head
+
+    grid = HeadGrid((HeadBank("decoder", (LayerHeads((0, 1)),)),))
+    for name in ("a__b", "a-_b", "a_-b", "a--b", "_", "ends_", "__", "$$x__y", "é__ø"):
+        edited = edit_mask(grid, GridLook(), key=f"mask-{name}", edit=MaskEdit(frozenset({HeadId("decoder", 0, 1)})))
+        picked = select_head(grid, GridLook(), key=f"mini-{name}", selected=HeadId("decoder", 0, 0))
+        st.text(f"{grid.spell(edited.mask)} {picked}")
+
+
+def test_a_grid_takes_any_name_of_a_model() -> None:
+    app = AppTest.from_function(grids_of_odd_names).run()
+    assert not app.exception
+    assert {one.value for one in app.text} == {"decoder.0.1 decoder.0.0"} and len(app.text) == 9
 
 
 def test_a_mask_of_python_is_a_new_revision() -> None:
