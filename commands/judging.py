@@ -23,7 +23,7 @@ def task_arguments(parser: ArgumentParser, split: str) -> None:
         "--text",
         default="",
         metavar="FILE",
-        help="your own plain text, TSV, CSV, JSONL or CoNLL-U file, or hub:NAME; a table of WAV files for Whisper",
+        help="your own text, TSV, CSV, JSONL or CoNLL-U file, or hub:OWNER/NAME; a table of WAV files for Whisper",
     )
     parser.add_argument("--columns", nargs="+", default=[], metavar="ROLE=NAME", help="text=, pair=, label=, target=")
     parser.add_argument("--split", default=split, help=f"calibration, development or test (default: {split})")

@@ -17,6 +17,7 @@ from jobs.store import Store
 from jobs.users import OFF, login
 from models.catalog import specimen_names
 from models.shown import shown
+from tasks.hub_names import split_hub_name
 
 HUB = "hub:"
 TYPED = ("text", "pair")
@@ -47,7 +48,9 @@ def check_data(data: str, folder: Path) -> None:
     """Refuses data that this server does not take: a path, a data set of the hub, an upload."""
     if data and demo():
         raise ValueError("this is a demo, which takes no data of your own")
-    if not data.startswith(HUB):
+    if data.startswith(HUB):
+        split_hub_name(data.removeprefix(HUB))
+    else:
         _check_path(data, folder)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from tasks.classification import Classification, LabelledText
+from tasks.hub_names import check_hub_files, split_hub_name
 from tasks.language_modelling import LanguageModelling
 from tasks.readers import BrokenRow, Row, Source, read_table
 from tasks.task import SPLITS, Splits, Task
@@ -85,14 +86,17 @@ def hub_rows(name: str, columns: Columns, part: str = "train") -> tuple[Row, ...
 
     A name may have a configuration, as in `nyu-mll/glue:sst2`. Needs the package `datasets` and a network.
     """
+    path, configuration = split_hub_name(name)
     try:
         datasets = import_module("datasets")
     except ImportError as error:
         raise ValueError(
             f"data set {name!r} needs the package datasets, which is not installed: pip install datasets"
         ) from error
-    path, _, configuration = name.partition(":")
-    found = datasets.load_dataset(path, configuration or None, split=part, streaming=True)
+    builder = datasets.load_dataset_builder(path, configuration)
+    listed = builder.config.data_files or {}
+    check_hub_files(path, [file for files in listed.values() for file in files] or [""])
+    found = builder.as_streaming_dataset(split=part)
     features = found.features or {}
     rows = list(islice(found, MAX_HUB_ROWS))
     known = list(features or (rows[0] if rows else ()))

@@ -21,6 +21,7 @@ from jobs.run import CANCELLED, DONE, QUEUED, Run
 from jobs.store import SCHEMA, Store
 from jobs.uploads import keep, path_of
 from jobs.users import login
+from tasks.own_data import Columns, hub_rows
 from tests.jobs.counting import Counting, on_step
 
 BLANKS = (" ", ""), ("", " "), ("\t", "\n"), ("\N{NO-BREAK SPACE}", "")
@@ -215,6 +216,26 @@ def test_who_signs_in_may_use_specimens_the_hub_and_uploads(home: Path) -> None:
             check_permitted({"model": "looker", "data": str(home / "uploads")}, home)
         with pytest.raises(ValueError, match="is not in a folder that this server opens"):
             check_permitted({"model": "looker", "data": str(home / "users")}, home)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["csv", "text", "json:part", "parquet", "", "/", "/etc", "uploads/0123456789abcdef", ".", "..", "a/..", "../a/b",
+     "a/b/c", "~/b", "./a", "a/b:/etc", "http://a/b", "hf://datasets/a/b", "a/b ", "a\\b", "a/b.py:c:d", "tests/jobs"],
+)  # fmt: skip
+def test_a_data_set_of_the_hub_is_no_way_to_a_file(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for folder in ("uploads/0123456789abcdef", "tests/jobs"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for check in (
+        lambda: check_permitted({"model": "looker", "data": f"hub:{name}"}, home),
+        lambda: path_of(f"hub:{name}"),
+        lambda: hub_rows(name, Columns("text")),
+    ):
+        with pytest.raises(ValueError, match="allowed is owner/name, or owner/name:configuration, of the hub"):
+            check()
 
 
 def test_folders_can_be_opened_to_all_and_a_link_does_not_lead_out(

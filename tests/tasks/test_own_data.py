@@ -1,6 +1,7 @@
 """Own data: rows become a task, equal texts share a split, and errors name what is wrong."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -89,20 +90,47 @@ class Named:
         return ("no", "yes")[number]
 
 
-def test_a_data_set_of_the_hub_gives_rows_with_class_names(monkeypatch):
+def package_of(files):
+    """A stand-in for the package datasets, whose only data set lists these files."""
+
     class Streamed(list):
         @property
         def features(self):
             return {"text": object(), "label": Named()}
 
-    class Package:
-        @staticmethod
-        def load_dataset(path, configuration, split, streaming):
-            assert (path, configuration, split, streaming) == ("some/set", "part", "train", True)
+    class Builder:
+        config = SimpleNamespace(data_files=files)
+
+        def as_streaming_dataset(self, split):
+            assert split == "train"
             return Streamed([{"text": "a", "label": 1}, {"text": "b", "label": 0}])
 
-    monkeypatch.setitem(sys.modules, "datasets", Package)
+    class Package:
+        @staticmethod
+        def load_dataset_builder(path, configuration):
+            assert (path, configuration) == ("some/set", "part")
+            return Builder()
+
+    return Package
+
+
+def test_a_data_set_of_the_hub_gives_rows_with_class_names(monkeypatch):
+    files = {"train": ["hf://datasets/some/set@0123/a.csv", "zip://a.csv::hf://datasets/some/set@0123/a.zip"]}
+    monkeypatch.setitem(sys.modules, "datasets", package_of(files))
     rows = hub_rows("some/set:part", Columns("text", label="label"))
     assert [row.values for row in rows] == [{"text": "a", "label": "yes"}, {"text": "b", "label": "no"}]
     with pytest.raises(ValueError, match="has no column 'body'; it has text, label"):
         hub_rows("some/set:part", Columns("body"))
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["/etc/passwd", "file:///etc/passwd", "http://127.0.0.1/x", "hf://datasets/other/set@0123/a.csv", "",
+     "zip://a.csv::/home/a.zip", "hf://datasets/some/set@0123/../../other/set/a.csv"],
+)  # fmt: skip
+def test_a_data_set_of_the_hub_that_lists_another_file_is_refused(monkeypatch, file):
+    """The lines of a data set's own card may name any path, which the package would open on this machine."""
+    files = {"train": ["hf://datasets/some/set@0123/a.csv", file]} if file else None
+    monkeypatch.setitem(sys.modules, "datasets", package_of(files))
+    with pytest.raises(ValueError, match="'some/set' lists a file that is not its own"):
+        hub_rows("some/set:part", Columns("text"))
