@@ -144,4 +144,10 @@ def kind_of(run: Run) -> Kind:
 
 def kind_with(key: str, spec: Mapping[str, Any]) -> Kind:
     """The kind of that key with these fields."""
-    return _KINDS.get(key)(**spec)
+    kind = _KINDS.get(key)
+    try:
+        return kind(**spec)
+    except TypeError as error:
+        raise ValueError(
+            f"the settings of this {key} are of another version; delete it and ask for it again"
+        ) from error

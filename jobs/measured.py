@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.home import trouble
+from jobs.rows import TEXT, opened, sealed
 
 FILE = "measured.sqlite"
 ADVICE = "stop the app and delete it: it only saves time, and no run is lost with it"
@@ -45,7 +46,10 @@ class Measured(MutableMapping[str, dict[str, Any]]):
             ).fetchone()
         if row is None:
             raise KeyError(f"nothing was measured without {mask or 'no head'}")
-        found: dict[str, Any] = json.loads(row[0])
+        try:
+            found: dict[str, Any] = opened(row[0])
+        except ValueError as error:  # damaged; it is measured anew
+            raise KeyError(f"what was measured without {mask or 'no head'} cannot be read") from error
         return found
 
     def __setitem__(self, mask: str, record: dict[str, Any]) -> None:
@@ -53,7 +57,7 @@ class Measured(MutableMapping[str, dict[str, Any]]):
 
     def update(self, records: dict[str, dict[str, Any]]) -> None:  # type: ignore[override]  # no need of other forms
         """Writes all records in one transaction: after a kill either all or none of them are there."""
-        rows = [(self.about, mask, json.dumps(record)) for mask, record in records.items()]
+        rows = [(self.about, mask, sealed(record)) for mask, record in records.items()]
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", rows)
@@ -79,6 +83,7 @@ class Measured(MutableMapping[str, dict[str, Any]]):
     def _connected(self) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(self.path, timeout=20, isolation_level=None)
         try:
+            connection.text_factory = TEXT
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
         except sqlite3.DatabaseError as error:

@@ -29,7 +29,7 @@ class Run:
 
     The same kind, spec and model fingerprint have the same `id`. `record` holds the versions, the device and the seed,
     as they were when the run began. `begun` is how much was done when it was last taken up. `owner` is who asked for
-    it; empty where nobody signs in.
+    it; empty where nobody signs in. One whose row in the store cannot be read is `broken`.
     """
 
     id: str
@@ -51,6 +51,7 @@ class Run:
     result: dict[str, Any] | None
     folder: Path
     owner: str = ""
+    broken: bool = False
 
     @property
     def ended(self) -> bool:

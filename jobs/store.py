@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import shutil
 import sqlite3
@@ -17,6 +16,7 @@ from typing import Any
 from jobs.home import BACKUP, home, trouble
 from jobs.limits import check_queue
 from jobs.process import Identity
+from jobs.rows import COLUMNS, TEXT, glance_of, opened, run_of, sealed
 from jobs.run import CANCELLED, FAILED, QUESTION, QUEUED, RESUMABLE, RUNNING, STATES, WAITING, Run
 from models.shown import shown
 
@@ -42,13 +42,8 @@ CREATE TABLE IF NOT EXISTS points (
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 """
-COLUMNS = (
-    "id, kind, title, model, fingerprint, spec, lane, state, created, started, finished, begun, done, total, message, "
-    "record, result, owner"
-)
 FIRST = "SELECT id FROM runs WHERE state = ? AND lane = ? ORDER BY queued, id LIMIT 1"
 LENGTH_OF_ID = 16
-BROKEN = "its {} in the store cannot be read; delete it and ask for it again"
 
 
 class Store:
@@ -71,16 +66,19 @@ class Store:
     # asking
 
     def submit(self, run: Run, kept: bool = True, limited: bool = False) -> Run:
-        """Queues a run, unless one of the same id is there already, which is left as it is.
+        """Queues a run, unless one of the same id is there already, which is left as it is if it can be read.
 
         Where it is `limited`, a ValueError says that too many wait or run already.
         """
         with suppress(KeyError):
-            return self.get(run.id)  # pages ask again and again: a lock for each would keep the workers waiting
+            found = self.get(run.id)  # pages ask again and again: a lock for each would keep the workers waiting
+            if not found.broken:
+                return found
+            Store.delete(self, found.id)  # what cannot be read is of no use to anybody, in a demo neither
         now = time.time()
         values = {
             "id": self.own_id(run.id), "owner": self.owner or "", "kind": run.kind, "title": run.title,
-            "model": run.model, "fingerprint": run.fingerprint, "spec": json.dumps(run.spec), "lane": run.lane,
+            "model": run.model, "fingerprint": run.fingerprint, "spec": sealed(run.spec), "lane": run.lane,
             "kept": kept, "state": QUEUED, "created": now, "queued": now,
         }  # fmt: skip
         names = ", ".join(values)
@@ -136,8 +134,9 @@ class Store:
         """Forgets a run that has ended, with its points and its folder."""
         run = self.get(run_id)
         with self._transaction() as connection:
+            busy = (RUNNING,) if run.broken else WAITING
             gone = connection.execute(
-                f"DELETE FROM runs WHERE id = ? AND state NOT IN {_places(WAITING)}", (run.id, *WAITING)
+                f"DELETE FROM runs WHERE id = ? AND state NOT IN {_places(busy)}", (run.id, *busy)
             )
             if not gone.rowcount:
                 raise ValueError(f"run {run_id} is {run.state}; cancel it before it is deleted")
@@ -179,9 +178,10 @@ class Store:
         """The newest runs that are kept for history, the latest first."""
         with self._connected() as connection:
             rows = connection.execute(
-                f"SELECT {COLUMNS} FROM runs WHERE kept AND state IN {_places(states)} AND kind = ifnull(?, kind) "
+                f"SELECT {COLUMNS} FROM runs WHERE kept AND kind = ifnull(?, kind) "
+                f"AND (state IN {_places(states)} OR state NOT IN {_places(STATES)}) "
                 "AND owner = ifnull(?, owner) ORDER BY created DESC, id LIMIT ?",
-                (*states, kind, self.owner, n),
+                (kind, *states, *STATES, self.owner, n),
             ).fetchall()
         found = [self._run(row) for row in rows]
         return [run for run in found if run.state in states]  # what cannot be read counts as failed
@@ -205,11 +205,12 @@ class Store:
     def glance(self, n: int = 500) -> list[tuple[str, str, str, int, int]]:
         """Id, title, state, done and total of what `runs` gives, for who looks often: results are long to read."""
         with self._connected() as connection:
-            return connection.execute(
+            rows = connection.execute(
                 "SELECT id, title, state, done, total FROM runs WHERE kept AND owner = ifnull(?, owner) "
                 "ORDER BY created DESC, id LIMIT ?",
                 (self.owner, n),
             ).fetchall()
+        return [glance_of(row) for row in rows]
 
     def points(self, run_id: str, after: int = 0) -> list[dict[str, Any]]:
         """The points of a run in order, without the first `after`."""
@@ -218,7 +219,14 @@ class Store:
             rows = connection.execute(
                 "SELECT point FROM points WHERE run = ? AND number >= ? ORDER BY number", (run_id, after)
             ).fetchall()
-        return [json.loads(point) for (point,) in rows]
+        try:
+            return [opened(point) for (point,) in rows]
+        except (ValueError, RecursionError) as error:
+            with self._transaction() as connection:  # from now on the run is broken, and asking for it begins anew
+                connection.execute("UPDATE runs SET spec = '' WHERE id = ?", (run_id,))
+            raise ValueError(
+                f"a point of the run {run_id} in the store cannot be read; delete it and ask for it again"
+            ) from error
 
     # working
 
@@ -242,7 +250,7 @@ class Store:
         """Writes progress and new points, and says whether the run should go on."""
         with self._transaction() as connection:
             (number,) = connection.execute("SELECT count(*) FROM points WHERE run = ?", (run_id,)).fetchone()
-            rows = [(run_id, number + place, json.dumps(point)) for place, point in enumerate(points)]
+            rows = [(run_id, number + place, sealed(point)) for place, point in enumerate(points)]
             connection.executemany("INSERT INTO points VALUES (?, ?, ?)", rows)
             connection.execute("UPDATE runs SET done = ?, total = ?, message = '' WHERE id = ?", (done, total, run_id))
             (cancelled,) = connection.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()
@@ -257,7 +265,7 @@ class Store:
     def note(self, run_id: str, record: dict[str, Any]) -> None:
         """Writes down under which circumstances a run began."""
         with self._transaction() as connection:
-            connection.execute("UPDATE runs SET record = ? WHERE id = ?", (json.dumps(record), run_id))
+            connection.execute("UPDATE runs SET record = ? WHERE id = ?", (sealed(record), run_id))
 
     def say(self, run_id: str, message: str) -> None:
         """Writes down what a run is doing now."""
@@ -269,7 +277,7 @@ class Store:
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE runs SET state = ?, message = ?, result = ?, finished = ?, worker = NULL WHERE id = ?",
-                (state, message, None if result is None else json.dumps(result), time.time(), run_id),
+                (state, message, None if result is None else sealed(result), time.time(), run_id),
             )
 
     def recover(self) -> int:
@@ -364,14 +372,7 @@ class Store:
         return None
 
     def _run(self, row: Sequence[Any]) -> Run:
-        """The run of a row; one whose row is broken has failed, so that it stands in nobody's way."""
-        values = dict(zip(COLUMNS.split(", "), row, strict=True))
-        for name in ("spec", "record", "result"):
-            try:
-                values[name] = None if values[name] is None else dict(json.loads(values[name]))
-            except (TypeError, ValueError, RecursionError):
-                values |= {name: None if name == "result" else {}, "state": FAILED, "message": BROKEN.format(name)}
-        return Run(**values, folder=self.folder / values["id"])
+        return run_of(row, self.folder)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -380,6 +381,7 @@ class Store:
         except sqlite3.Error as error:
             raise trouble(self.path, error) from error
         try:
+            connection.text_factory = TEXT
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection

@@ -1,6 +1,7 @@
 """Everything that was computed, by any tab or shell: what it was, how far it is, what came of it, and side by side."""
 
 import time
+from contextlib import suppress
 from html import escape
 from typing import Any
 
@@ -20,7 +21,7 @@ from ui.pace import look_every, paced
 from ui.plain import plain
 from ui.report import Reported, report_html, tables_zip
 from ui.run_facts import Glance, glance, headline, record_facts
-from ui.sentence import by_click, one_sentence, told
+from ui.sentence import by_click, one_sentence, sentence, told
 from ui.shell import begin_page, show_chart, theme
 from ui.sweep_card import split_points
 
@@ -37,8 +38,11 @@ def came_of(run_id: str, mark: tuple[object, ...], _store: Store) -> tuple[str, 
     """
     del mark
     run = _store.get(run_id)
-    order = split_points(_store.points(run_id))[0] if has_curve(run) else []
-    return headline(run), tuple(point["value"] for point in order)
+    try:
+        order = split_points(_store.points(run_id))[0] if has_curve(run) else []
+        return headline(run), tuple(point["value"] for point in order)
+    except (ValueError, KeyError) as error:  # one broken run hides no other
+        return run.message or sentence(error), ()
 
 
 def table(runs: list[Run], now: float) -> pd.DataFrame:
@@ -69,7 +73,9 @@ def show_actions(run: Run) -> None:
     st.html(facts_html(record_facts(run)))
     if run.message:
         st.info(plain(run.message))
-    command = kind_of(run).command
+    command = ""
+    with suppress(ValueError, KeyError):  # of a broken run, or of a kind that is no more
+        command = kind_of(run).command
     if command:
         st.caption("The same from a shell:")
         st.code(command, language=None, wrap_lines=True)
@@ -107,8 +113,8 @@ def show_charts(together: Compared) -> None:
                 "bars are 95 % intervals</p>"
             )
             show_chart(pareto_chart(curves, AXES[named], higher, theme()), "pareto-chart")
-    for sentence in together.left_out:
-        st.caption(plain(f"Not drawn: {sentence}"))
+    for reason in together.left_out:
+        st.caption(plain(f"Not drawn: {reason}"))
 
 
 def drawn_as(together: Compared) -> str:
@@ -154,6 +160,11 @@ def marks_of(runs: list[Run]) -> tuple[tuple[str, ...], ...]:
     return tuple((run.id, run.title, run.state, str(run.finished)) for run in runs)
 
 
+def sound(runs: list[Run]) -> list[Run]:
+    """Those that can be read."""
+    return [run for run in runs if not run.broken]
+
+
 def described_methods() -> dict[str, Any]:
     """The importance methods as the registry tells them, if somebody has asked for them before."""
     answer = known(MethodsQuestion("", code_mark()))
@@ -167,6 +178,9 @@ def show_downloads(runs: list[Run]) -> None:
     belongs to nobody: Streamlit throws it away at the second run of any fragment, which may come before the browser.
     """
     st.session_state["reported"] = marks_of(runs)
+    runs = sound(runs)
+    if not runs:
+        return
     methods = described_methods()
     done = tuple((str(run.done),) for run in runs)
     report, tables = files_of((*marks_of(runs), *done, tuple(methods)), runs, methods)
@@ -238,7 +252,7 @@ def show_runs() -> None:
     chosen = [store().get(one) for one in named]
     if marks_of(chosen) != st.session_state.get("reported"):  # one has ended or got a name: so have the files
         st.rerun()
-    together = compared(store(), chosen)
+    together = compared(store(), sound(chosen))
     with charts:
         if together.curves:
             show_charts(together)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -9,12 +10,14 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jobs.client import run_here
 from jobs.process import Identity
-from jobs.run import DONE, FAILED, QUEUED, Run
+from jobs.rows import opened
+from jobs.run import DONE, FAILED, QUESTION, QUEUED, Run
 from jobs.store import Store
 from jobs.visitor_store import VisitorStore
 from jobs.worker import Worker
@@ -27,7 +30,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-def put(store: Store, run: Run, **columns: str) -> None:
+def put(store: Store, run: Run, **columns: Any) -> None:
     with closing(sqlite3.connect(store.path)) as connection:
         for name, value in columns.items():
             connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run.id))
@@ -54,6 +57,66 @@ def test_a_result_that_cannot_be_read_makes_a_failed_run_and_hides_no_other(stor
     put(store, broken, result="{")
     assert {run.id: run.state for run in store.runs()} == {broken.id: FAILED, sound.id: DONE}
     assert [run.id for run in store.runs((DONE,))] == [sound.id]
+
+
+NOT_UTF_8 = b"\xff\xfe"
+OF_COLUMNS: dict[str, list[Any]] = {
+    "result": [NOT_UTF_8, b"{}", 7, "", '{"numbers": [0]}x'],
+    "spec": [NOT_UTF_8, 1.5],
+    "record": [NOT_UTF_8, "[]"],
+    "title": [NOT_UTF_8],
+    "model": [NOT_UTF_8],
+    "message": [NOT_UTF_8],
+    "state": [NOT_UTF_8, "donf"],
+    "created": ["yesterday", 1e300, float("inf"), NOT_UTF_8],
+    "finished": ["never", 1e300],
+    "done": ["many", 2**62, 0.5],
+    "total": [NOT_UTF_8],
+}
+
+
+@pytest.mark.parametrize(("column", "garbage"), [(name, one) for name, given in OF_COLUMNS.items() for one in given])
+def test_a_row_that_cannot_be_read_is_listed_as_broken_and_can_be_deleted(
+    column: str, garbage: Any, store: Store
+) -> None:
+    broken, sound = (run_here(store, Counting(name)) for name in ("broken", "sound"))
+    put(store, broken, **{column: garbage})
+    found = store.get(broken.id)
+    assert (found.state, found.broken) == (FAILED, True)
+    assert found.message == f"its {column} in the store cannot be read; delete it and ask for it again"
+    assert {run.id for run in store.runs()} == {run.id for run in store.listed()} == {broken.id, sound.id}
+    assert {one[0] for one in store.glance()} == {broken.id, sound.id}
+    json.dumps([store.glance(), found.title, found.record, found.seconds(0.0), found.share]).encode()
+    VisitorStore(store.folder).delete(broken.id)
+    assert [run.id for run in store.runs()] == [sound.id]
+
+
+def test_every_flipped_bit_of_a_result_or_a_point_is_noticed(store: Store) -> None:
+    run = run_here(store, Counting("a", to=2))
+    for column, table in (("result", "runs"), ("point", "points")):
+        with closing(sqlite3.connect(store.path)) as connection:
+            (text,) = connection.execute(f"SELECT {column} FROM {table} ORDER BY 1 LIMIT 1").fetchone()
+        for place in range(8 * len(text)):
+            flipped = bytearray(text.encode())
+            flipped[place // 8] ^= 1 << place % 8
+            with pytest.raises(ValueError):
+                opened(str(flipped, "utf-8", "surrogateescape"))
+    assert opened('{"of": "an older version"}') == {"of": "an older version"}
+    assert store.get(run.id) == run
+
+
+def test_a_broken_run_that_is_asked_for_again_begins_anew(store: Store) -> None:
+    broken, sound = (run_here(store, Counting(name, serve=QUESTION)) for name in ("broken", "sound"))
+    put(store, broken, result=b"\xff")
+    assert run_here(store, Counting("broken", serve=QUESTION)).result == sound.result
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("UPDATE points SET point = ? WHERE run = ? AND number = 1", ('{"number": 8', broken.id))
+        connection.commit()
+    with pytest.raises(ValueError, match=f"a point of the run {broken.id} in the store cannot be read; delete it and"):
+        store.points(broken.id)
+    assert store.get(broken.id).broken
+    assert run_here(store, Counting("broken", serve=QUESTION)).result == sound.result
+    assert store.points(broken.id) == store.points(sound.id)
 
 
 @pytest.mark.parametrize("garbage", ["nobody", "", "1 2 3", "-1 1.0", f"{10**30} 1.0", "1 x"])

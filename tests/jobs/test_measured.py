@@ -65,6 +65,16 @@ def test_several_records_are_written_together_or_not_at_all(tmp_path: Path) -> N
     assert len(measured) == 2
 
 
+@pytest.mark.parametrize("garbage", [b"\xff", "{", '{"value": 2} 00000000'])
+def test_what_was_measured_and_cannot_be_read_is_measured_anew(tmp_path: Path, garbage: object) -> None:
+    measured = Measured(tmp_path, "model")
+    measured.update({"encoder.0.1": {"value": 1}, "encoder.0.2": {"value": 2}})
+    with measured._connected() as connection:
+        connection.execute("UPDATE measured SET record = ? WHERE mask = 'encoder.0.1'", (garbage,))
+    assert measured.get("encoder.0.1") is None
+    assert measured["encoder.0.2"] == {"value": 2}
+
+
 def test_many_write_at_once(tmp_path: Path) -> None:
     def write(number: int) -> None:
         for head in range(10):

@@ -14,6 +14,7 @@ from jobs.client import run_here, submit
 from jobs.run import Run
 from jobs.store import Store
 from tests.jobs.counting import Counting
+from tests.ui.reading import read
 from ui import asking, pace
 from ui.run_facts import glance, setting_name
 
@@ -47,6 +48,20 @@ def test_the_table_is_drawn_again_by_itself_only_while_the_run_beside_it_is_unde
     intervals.clear()
     assert not app.run().exception
     assert sorted(intervals) == [2.0, 2.0]
+
+
+def test_a_broken_run_stands_in_the_table_and_is_deleted_there() -> None:
+    broken, _ = (run_here(Store(), Counting(name)) for name in ("looker", "reader"))
+    with Store()._transaction() as connection:
+        connection.execute("UPDATE runs SET result = ?, kind = ? WHERE id = ?", (b"\xff", b"\xfe", broken.id))
+    app = opened()
+    app.query_params["run"] = broken.id
+    app.run()
+    assert not app.exception and not app.error
+    assert "cannot be read" in read(app.info[0].value)
+    app.button(key="delete").click().run()
+    assert not app.exception and not app.error
+    assert len(Store().runs()) == 1
 
 
 def test_results_are_read_once_however_often_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
