@@ -10,8 +10,8 @@ from pathlib import Path
 
 from models.shown import shown
 
-BACKUP = ".backup.sqlite"
-"""What the copy of a store is called after its stem."""
+BACKUP, OLDER = ".backup.sqlite", ".backup-before.sqlite"
+"""What the copies of a store are called after its stem: the newest, and one from before."""
 
 LEAST_FREE = 64 * 2**20
 """Bytes that must be free on the disk before a run writes more."""
@@ -57,7 +57,19 @@ def trouble(path: Path, error: sqlite3.Error, advice: str = "") -> OSError:
         return OSError(f"{path} is locked by another program; {kept}: try again, or resume the run")
     if "full" in said:
         return OSError(f"the disk of {path.parent} is full; {kept}: make room and resume the run")
-    if "malformed" in said or "not a database" in said:
-        in_its_place = f"stop the app and put {path.stem}{BACKUP} in its place, which has what was finished before"
-        return OSError(f"{path} is damaged: {said}; {advice or in_its_place}")
+    if any(one in said for one in ("malformed", "not a database", "no such table", "no such column")):
+        return OSError(f"{path} is damaged: {said}; {advice or put_back(path)}")
     return OSError(f"{path} cannot be used: {said}")
+
+
+def put_back(path: Path) -> str:
+    """What to do about a store that is damaged or empty: which file to put in its place.
+
+    What is left of a log would be written over the copy.
+    """
+    newest, older = (path.with_name(f"{path.stem}{end}") for end in (BACKUP, OLDER))
+    copy = newest if newest.exists() or not older.exists() else older
+    return (
+        f"stop the app, delete {path.name}-wal and {path.name}-shm if they are there, and put {copy.name} in its "
+        "place, which has what was finished before"
+    )

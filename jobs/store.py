@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from jobs.home import BACKUP, home, trouble
+from jobs.home import BACKUP, OLDER, home, put_back, trouble
 from jobs.limits import check_queue
 from jobs.process import Identity
 from jobs.rows import COLUMNS, TEXT, glance_of, opened, run_of, sealed
@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS points (
 """
 FIRST = "SELECT id FROM runs WHERE state = ? AND lane = ? ORDER BY queued, id LIMIT 1"
 LENGTH_OF_ID = 16
+DAY = 86_400
 
 
 class Store:
@@ -59,6 +60,8 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / "headlight.sqlite"
         with self._connected() as connection:
+            if not _has_runs_table(connection):
+                self._check_new()
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(SCHEMA)
         self._add_owners()
@@ -318,15 +321,39 @@ class Store:
     # the file
 
     def back_up(self) -> None:
-        """Copies all runs to a file beside this one, which always holds a whole and sound copy, or none."""
+        """Copies all runs to a file beside this one, which always holds a whole and sound copy, or none.
+
+        The copy from before is kept where it has more runs or is of another day. An empty store is never copied.
+        """
+        newest, older = self._backups
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".backup-") as work:
             fresh = Path(work) / self.path.name
             with self._connected() as connection, closing(sqlite3.connect(fresh)) as copy:
                 connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
                 (sound,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-            if sound == "ok":
-                fresh.replace(self.path.with_name(f"{self.path.stem}{BACKUP}"))
+            n_runs = n_runs_in(fresh)
+            if sound != "ok" or not n_runs:
+                return
+            before = n_runs_in(newest)
+            if before and (before > n_runs or not older.exists() or newest.stat().st_mtime < time.time() - DAY):
+                newest.replace(older)
+            fresh.replace(newest)
+
+    @property
+    def _backups(self) -> tuple[Path, Path]:
+        """The newest copy, and the one from before."""
+        newest, older = (self.path.with_name(f"{self.path.stem}{end}") for end in (BACKUP, OLDER))
+        return newest, older
+
+    def _check_new(self) -> None:
+        """Refuses to begin a store where copies tell of one that had runs: it was emptied, and only they are left."""
+        n_runs = max(n_runs_in(path) for path in self._backups)
+        if n_runs:
+            raise OSError(
+                f"{self.path} is empty or gone, and its copy has {n_runs} runs: {put_back(self.path)}; "
+                "to begin anew, move the copies away"
+            )
 
     def _add_owners(self) -> None:
         """Brings a file up to date that is from before runs had owners; what is in it belongs to nobody."""
@@ -401,6 +428,20 @@ class Store:
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+
+def n_runs_in(path: Path) -> int:
+    """How many runs a copy has; 0 where it is none, or damaged."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            (n,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+    except sqlite3.Error:
+        return 0
+    return int(n)
+
+
+def _has_runs_table(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone())
 
 
 def _has_owners(connection: sqlite3.Connection) -> bool:
