@@ -21,13 +21,13 @@ SECONDS_BETWEEN_LOOKS = 0.015, 0.1
 def submit(store: Store, kind: Kind) -> Run:
     """Asks for a run; one that was asked for before is found again, finished or not.
 
-    Only a question that failed is asked anew by itself; other runs are resumed by somebody who wants that. A ValueError
-    says why a run is not taken: see jobs/permitted.py and jobs/limits.py.
+    Only a question that failed is asked anew by itself, unless its workers died of it; other runs are resumed by
+    somebody who wants that. A ValueError says why a run is not taken: see jobs/permitted.py and jobs/limits.py.
     """
     with acting_for(store.owner):
         asked = kind.as_run(store.folder)
     run = store.submit(asked, kind.kept, limited=True)
-    if run.state == FAILED and run.lane == QUESTION:
+    if run.state == FAILED and run.lane == QUESTION and not store.is_given_up(run.id):
         store.resume(run.id, limited=True)
         run = store.get(run.id)
     if not run.ended:

@@ -102,18 +102,28 @@ class Store:
     def resume(self, run_id: str, limited: bool = False) -> None:
         """Queues a run again that ended short of its aim; it goes on with the points it has.
 
-        Where it is `limited`, a ValueError says that too many wait or run already.
+        One that was given up gets one more attempt. Where it is `limited`, a ValueError says that too many wait or run
+        already.
         """
         run_id = self._known(run_id)
         with self._transaction() as connection:
             changed = connection.execute(
-                "UPDATE runs SET state = ?, queued = ?, finished = NULL, message = '', attempts = 0, cancel = 0 "
+                "UPDATE runs SET state = ?, queued = ?, finished = NULL, message = '', cancel = 0, "
+                "attempts = CASE WHEN attempts >= ? THEN ? ELSE 0 END "
                 f"WHERE id = ? AND state IN {_places(RESUMABLE)}",
-                (QUEUED, time.time(), run_id, *RESUMABLE),
+                (QUEUED, time.time(), MOST_ATTEMPTS, MOST_ATTEMPTS - 1, run_id, *RESUMABLE),
             )
             if limited and changed.rowcount:
                 own, everybody = self._under_way(connection)
                 check_queue(own - 1, everybody - 1)  # a refusal takes the change back
+
+    def is_given_up(self, run_id: str) -> bool:
+        """Whether a run failed because its workers died of it; then only somebody who wants that resumes it."""
+        with self._connected() as connection:
+            row = connection.execute(
+                "SELECT attempts FROM runs WHERE id = ? AND state = ?", (self._known(run_id), FAILED)
+            ).fetchone()
+        return row is not None and row[0] >= MOST_ATTEMPTS
 
     def cancel(self, run_id: str) -> None:
         """Asks a running run to stop after its present step; one that waits is cancelled at once."""
@@ -276,10 +286,11 @@ class Store:
             connection.execute("UPDATE runs SET message = ? WHERE id = ?", (message, run_id))
 
     def end(self, run_id: str, state: str, message: str = "", result: dict[str, Any] | None = None) -> None:
-        """Writes down how a run ended."""
+        """Writes down how a run ended, which its worker survived."""
         with self._transaction() as connection:
             connection.execute(
-                "UPDATE runs SET state = ?, message = ?, result = ?, finished = ?, worker = NULL WHERE id = ?",
+                "UPDATE runs SET state = ?, message = ?, result = ?, finished = ?, worker = NULL, attempts = 0 "
+                "WHERE id = ?",
                 (state, message, None if result is None else sealed(result), time.time(), run_id),
             )
 

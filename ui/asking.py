@@ -42,7 +42,7 @@ def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
     """The run once it is done; until then None, and its progress stands here and calls the page again at the end.
 
     A run that failed is a ValueError with its one sentence. A question is asked anew each time the page runs, so only
-    other runs have a button for that.
+    other runs have a button for that, and questions that were given up.
     """
     run = wait(store(), submit(store(), kind), patience)
     if run.state == DONE and not kind.kept and run.lost_file:
@@ -51,7 +51,7 @@ def answered(kind: Kind, patience: float = PATIENCE) -> Run | None:
     if run.state == DONE:
         return run
     if run.state == FAILED:
-        if run.lane != QUESTION:
+        if run.lane != QUESTION or store().is_given_up(run.id):
             _resume_button(run, "Try again")
         raise ValueError(run.message)
     if run.ended:
