@@ -37,9 +37,11 @@ from models.head_model import HeadModel
 from models.panics import is_panic
 from models.shown import shown
 from models.shrink import shrunk
+from models.side_files import check_text_files
 from models.sites import Site
 from models.spreading import layout
 from models.tokenizer_growth import grows_without_bound
+from models.tokenizer_trial import passes
 
 Progress = Callable[[str], None]
 OWN_ARCHITECTURES: dict[str, type[PreTrainedModel]] = {"AllAttentionForCausalLM": AllAttentionForCausalLM}
@@ -63,6 +65,7 @@ def load(
     folder = find_folder(name_or_folder, progress)
     progress("reading the configuration")
     check_files(folder)
+    check_text_files(folder)
     config = read_config(folder)
     shapes = check_weights(folder)
     wanted = pick_dtype(dtype, target)
@@ -242,7 +245,7 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
         "pixel_values": transformers.AutoImageProcessor,
         "input_features": transformers.AutoProcessor,
     }[model.main_input_name]
-    if grows_without_bound(folder):
+    if auto is not transformers.AutoImageProcessor and (grows_without_bound(folder) or not passes(folder)):
         return None
     try:
         found = auto.from_pretrained(folder, trust_remote_code=False)

@@ -13,7 +13,8 @@ from typing import Any
 
 FILE = "tokenizer.json"
 MOST = 100
-"""Letters that one may become. Real tokenizers write a fraction as three, or a sign as a word."""
+"""Letters that one may become, letters put before a text, and tokens around it. Real tokenizers write a fraction as
+three letters or a sign as a word, and put three tokens around a text."""
 
 
 def grows_without_bound(folder: Path) -> bool:
@@ -23,7 +24,8 @@ def grows_without_bound(folder: Path) -> bool:
     """
     try:
         told = json.loads((folder / FILE).read_bytes())
-        return any(growth(list(_replacements(told.get(part)))) > MOST for part in ("normalizer", "decoder"))
+        grown = max(growth(list(_replacements(told.get(part)))) for part in ("normalizer", "decoder"))
+        return max(grown, prepended(told.get("normalizer")), added(told.get("post_processor"))) > MOST
     except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
         return False
 
@@ -38,6 +40,36 @@ def growth(replacements: list[tuple[str, str]]) -> int:
     )
 
 
+def prepended(part: Any) -> int:
+    """How many letters a normalizer puts before a text."""
+    return sum(len(one.get("prepend", "")) for one in _parts(part) if one["type"] == "Prepend")
+
+
+def added(part: Any) -> int:
+    """How many special tokens a post-processor puts around a text, or around a pair of them."""
+    return sum(_added(one) for one in _parts(part) if one["type"] == "TemplateProcessing")
+
+
+def _added(template: Any) -> int:
+    special = {name: len(one["ids"]) for name, one in template["special_tokens"].items()}
+    named = [
+        [special[one["SpecialToken"]["id"]] for one in template[form] if "SpecialToken" in one]
+        for form in ("single", "pair")
+    ]
+    return max(map(sum, named))
+
+
+def _parts(part: Any) -> Iterator[Any]:
+    """The parts of a part of a tokenizer, which is one itself where it is no sequence."""
+    if not part:
+        return
+    if part["type"] != "Sequence":
+        yield part
+    for name in ("normalizers", "decoders", "processors"):
+        for one in part.get(name) or ():
+            yield from _parts(one)
+
+
 def _length(text: str, replacements: list[tuple[str, str]]) -> int:
     for pattern, content in replacements:
         if len(text) > MOST:
@@ -48,17 +80,13 @@ def _length(text: str, replacements: list[tuple[str, str]]) -> int:
 
 def _replacements(part: Any) -> Iterator[tuple[str, str]]:
     """What is replaced by what in a part of a tokenizer, in that order."""
-    if not part:
-        return
-    if part["type"] == "Sequence":
-        for one in part.get("normalizers") or part.get("decoders") or ():
-            yield from _replacements(one)
-    if part["type"] == "Replace":
-        pattern, content = part["pattern"], part["content"]
-        if "String" in pattern:
-            yield pattern["String"], content
-        elif not _shortens(pattern["Regex"], content):
-            yield "", content
+    for one in _parts(part):
+        if one["type"] == "Replace":
+            pattern, content = one["pattern"], one["content"]
+            if "String" in pattern:
+                yield pattern["String"], content
+            elif not _shortens(pattern["Regex"], content):
+                yield "", content
 
 
 def _shortens(pattern: str, content: str) -> bool:

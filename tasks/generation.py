@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -52,6 +53,7 @@ def generated(head_model: HeadModel, inputs: dict[str, Tensor], n_beams: int = 1
     if n_beams < 1:
         raise ValueError(f"{n_beams} beams; at least 1 is needed")
     model, longest = head_model.model, longest_text(head_model)
+    _check_tokens(head_model)
     limits = [_limit(length, longest) for length in inputs["attention_mask"].sum(dim=1).tolist()]
     if n_beams == 1 and _is_plain(model.generation_config):
         return greedy(model, inputs, limits)
@@ -119,6 +121,31 @@ def encoded_sources(model: PreTrainedModel, inputs: dict[str, Tensor]) -> Tensor
     return states
 
 
+INDEXED = ("forced_bos_token_id", "suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
+"""Settings whose tokens are looked up among those of the model, as is the first; an end that it lacks does no harm."""
+
+
+def _check_tokens(head_model: HeadModel) -> None:
+    """Raise a ValueError for a token of the generation config that the model does not have."""
+    config = head_model.model.generation_config
+    most = head_model.model.config.get_text_config(decoder=True).vocab_size
+    named = {"first token": start_token(head_model.model)} | {name: getattr(config, name, None) for name in INDEXED}
+    for name, tokens in named.items():
+        for token in _flat(tokens):
+            if not 0 <= token < most:
+                raise ValueError(
+                    f"{head_model.name} has {token} as {name} in its generation_config.json or config.json; "
+                    f"allowed are 0 to {most - 1}"
+                )
+
+
+def _flat(tokens: Any) -> Iterator[int]:
+    if isinstance(tokens, int):
+        yield tokens
+    for one in tokens if isinstance(tokens, list) else ():
+        yield from _flat(one)
+
+
 def start_token(model: PreTrainedModel) -> int:
     """The token before the first that a model writes."""
     for config in (model.generation_config, model.config):
@@ -179,10 +206,24 @@ def _by_library(
     for limit, group in groupby(by_limit, key=lambda row: limits[row]):
         rows = list(group)
         own = {name: value[rows] for name, value in inputs.items()}
-        output = model.generate(**own, num_beams=n_beams, do_sample=False, max_new_tokens=limit)  # type: ignore[operator]
+        with _followed(model):
+            output = model.generate(  # type: ignore[operator]
+                **own, num_beams=n_beams, do_sample=False, max_new_tokens=limit, num_return_sequences=1,
+                return_dict_in_generate=False,
+            )  # fmt: skip
         for row, tokens in zip(rows, output[:, 1:].tolist(), strict=True):
             written[row] = next((tokens[:place] for place, token in enumerate(tokens) if token in ends), tokens)
     return [written[row] for row in range(len(limits))]
+
+
+@contextmanager
+def _followed(model: PreTrainedModel) -> Iterator[None]:
+    """Tells in one sentence that `generate` cannot follow a model's settings; it checks hardly any of them itself."""
+    try:
+        yield
+    except (TypeError, LookupError, AttributeError, ValueError) as error:
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise ValueError(f"{type(model).__name__} cannot follow its generation_config.json: {reason}") from error
 
 
 def _limit(n_source: int, longest: int) -> int:

@@ -70,6 +70,40 @@ REAL: dict[str, dict[str, Any]] = {
 }
 
 
+def template(n_ids: int, n_times: int, form: str) -> dict[str, Any]:
+    """A post-processor that puts so many tokens so many times around a text or a pair."""
+    text = [{"Sequence": {"id": "A", "type_id": 0}}]
+    special = [{"SpecialToken": {"id": "X", "type_id": 0}}] * n_times
+    return {
+        "type": "TemplateProcessing",
+        "single": text,
+        "pair": text,
+        "special_tokens": {"X": {"id": "X", "ids": [1] * n_ids, "tokens": ["?"] * n_ids}},
+    } | {form: [*text, *special]}
+
+
+LONG: dict[str, dict[str, Any]] = {
+    "many tokens around a text": {"post_processor": template(2000, 2000, "single")},
+    "many tokens around a pair": {"post_processor": template(2000, 2000, "pair")},
+    "many in sequence": {"post_processor": {"type": "Sequence", "processors": [template(9, 9, "single")] * 2}},
+    "a long beginning": {"normalizer": {"type": "Prepend", "prepend": "e" * 1000}},
+    "many beginnings": {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "e" * 9}] * 12}
+    },
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_what_is_put_around_every_text_is_counted(kind: str, reader: Path) -> None:
+    rewrite(reader, LONG[kind])
+    assert grows_without_bound(reader)
+
+
+def test_a_few_tokens_around_a_text_are_no_reason(reader: Path) -> None:
+    rewrite(reader, {"post_processor": template(1, 3, "single")})
+    assert not grows_without_bound(reader)
+
+
 @pytest.fixture
 def reader(tmp_path: Path) -> Path:
     return Path(shutil.copytree(specimen_folder("reader"), tmp_path / "reader"))
