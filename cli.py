@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from commands.command import commands
 from commands.progress import say, show_progress
+from commands.seeds import number, whole
 from models.panics import is_panic
 from models.shown import is_text, shown
 
@@ -75,12 +76,20 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         sys.exit(_ended(2, f"{shown(message, LONGEST - 80)}; {self.prog} --help tells more"))
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """The value of an option; argparse takes `--` for none of them, even in `--mask=--`, and then lacks one."""
+        if action.option_strings and "--" in arg_strings:
+            raise argparse.ArgumentError(action, "'--' is no value")
+        return super()._get_values(action, arg_strings)  # type: ignore[misc]  # a method of argparse itself
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="cli.py", description="What every attention head does, and which can go.")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands():
         own = subparsers.add_parser(command.name, help=command.about, description=command.about)
+        own.register("type", int, whole)
+        own.register("type", float, number)
         own.add_argument("--json", action="store_true", help="print one JSON object")
         command.arguments(own)
         own.set_defaults(run=command.run)

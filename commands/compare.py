@@ -11,6 +11,7 @@ from commands.judging import judged_by
 from commands.learn import defaults_of, read_pairs
 from commands.loading import model_argument
 from commands.running import finished
+from commands.seeds import seed
 
 
 @register
@@ -28,7 +29,7 @@ class Compare(Command):
             "--ways", nargs="+", default=["dsp", "l0", "gradient", "random"], metavar="WAY",
             help="dsp, dsp-frozen, l0, gradient, random, scratch (default: dsp l0 gradient random)",
         )  # fmt: skip
-        parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], metavar="N", help="(default: 0 1 2)")
+        parser.add_argument("--seeds", type=seed, nargs="+", default=[0, 1, 2], metavar="N", help="(default: 0 1 2)")
         parser.add_argument("--steps", type=int, default=400, help="steps of gates (default: 400)")
         parser.add_argument("--finetune", type=int, default=100, help="steps after the heads are gone (default: 100)")
         parser.add_argument("--scratch", type=int, default=2000, help="steps of new weights (default: 2000)")

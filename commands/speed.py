@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
 from commands.command import Answer, Command, register
 from commands.loading import model_argument
 from commands.masks import SPELT, addresses
 from commands.running import finished
+from commands.seeds import MOST, whole
+from models.shown import shown
 
 COLUMNS = (
     "batch,length,dense,dense_low,dense_high,smaller,smaller_low,smaller_high,speedup,speedup_low,speedup_high,predicted,"
@@ -44,11 +46,11 @@ class Speed(Command):
 
 def _numbers(name: str, text: str) -> list[int]:
     try:
-        numbers = [int(word) for word in text.replace(",", " ").split()]
-    except ValueError:
+        numbers = [whole(word) for word in text.replace(",", " ").split()]
+    except ArgumentTypeError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        raise ValueError(f"{name} {text!r}; allowed are numbers from 1 on, for example 1,16")
+        raise ValueError(f"{name} {shown(text)!r}; allowed are numbers from 1 to {MOST}, for example 1,16")
     return numbers
 
 

@@ -17,6 +17,10 @@ from pruning.strategies.subject import Subject
 LEAST_SEEDS = 5
 """Random orders that a band is made of at least."""
 
+MOST_SEEDS = 1000
+LEAST_STEP = 0.0001
+"""More orders or points than these would be listed before the first is measured."""
+
 Cache = MutableMapping[str, dict[str, Any]]
 """Points as plain values by mask; whoever judges the same model in the same way may share it."""
 
@@ -39,8 +43,12 @@ class Sweep:
     seeds: int = LEAST_SEEDS
 
     def __post_init__(self) -> None:
-        if not 0 <= self.step <= 1:
-            raise ValueError(f"steps of {self.step:g} of all heads; from 0, one head at a time, to 1 are allowed")
+        if self.step and not LEAST_STEP <= self.step <= 1:
+            raise ValueError(
+                f"steps of {self.step:g} of all heads; 0, one head at a time, and {LEAST_STEP:g} to 1 are allowed"
+            )
+        if self.seeds > MOST_SEEDS:
+            raise ValueError(f"{self.seeds} random orders; at most {MOST_SEEDS} are allowed")
         alone = isinstance(self.strategy, RandomOrder) and self.seeds == 0
         if self.seeds < LEAST_SEEDS and not alone:
             raise ValueError(

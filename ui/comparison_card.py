@@ -63,7 +63,7 @@ def _show_form(choice: Choice, n_heads: int) -> None:
 def _wanted(choice: Choice, what: tuple[str, list[str], int], steps: tuple[int, int]) -> EqualKRun:
     typed, ways, n_seeds = what
     words = typed.replace(",", " ").split()
-    if not words or not all(word.isdecimal() for word in words):
+    if not words or not all(word.isdecimal() and len(word) < 7 for word in words):
         raise ValueError(f"{typed!r} heads to keep; one or more whole numbers are needed")
     keeps = sorted({int(word) for word in words}, reverse=True)
     return EqualKRun(

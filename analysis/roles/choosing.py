@@ -11,6 +11,8 @@ from models.head_model import HeadModel
 from tasks.choices import KINDS, kind_of
 from tasks.readers import BrokenRow, Source
 
+MOST_PASSAGES = 100_000
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -38,6 +40,8 @@ def choosing(head_model: HeadModel, wanted: Wanted) -> Progressing[tuple[Sample,
     """What is wanted and what was skipped, a step a passage."""
     if wanted.n < 2:
         raise ValueError(f"{wanted.n} examples; at least 2 are needed, for one half chooses and the other reports")
+    if wanted.n > MOST_PASSAGES:
+        raise ValueError(f"{wanted.n} examples; at most {MOST_PASSAGES} are read, for all of them are kept in memory")
     kind = kind_of(head_model.model)
     if kind == "looker":
         if wanted.data:

@@ -80,6 +80,47 @@ def test_a_seed_that_is_none_is_refused(given: str, capsys: pytest.CaptureFixtur
     assert said.count("\n") == 1
 
 
+COMMANDS = next(action.choices for action in cli._parser()._actions if isinstance(action.choices, dict))
+NUMBERS = [
+    (command, action.option_strings[0])
+    for command, parser in COMMANDS.items()
+    for action in parser._actions
+    if action.option_strings and action.type in (int, float)
+]
+
+
+@pytest.mark.parametrize(("command", "option"), NUMBERS)
+def test_every_number_of_every_command_has_bounds(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given in (str(2**31), str(10**30), "9" * 10_000, "1e400", "nan", "inf", "x", ""):
+        with pytest.raises(SystemExit):
+            cli.main([command, "reader", f"{option}={given}"])
+        said = capsys.readouterr().err
+        assert f"argument {option}: " in said and "is not allowed; allowed are " in said
+        assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("line", ["evaluate reader --mask=--", "importance reader --method=--", "learn reader --keep=--"])
+def test_two_dashes_are_no_value(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+    said = capsys.readouterr().err
+    assert (ended.value.code, said.count("\n")) == (2, 1)
+    assert "'--' is no value" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("roles reader --n 1000000", "at most 100000 are read"),
+        ("sweep reader --seeds 4000", "at most 1000 are allowed"),
+    ],
+)
+def test_what_would_never_end_is_refused(line: str, sentence: str, refused: Callable[..., str]) -> None:
+    assert sentence in refused(*line.split())
+
+
 @pytest.fixture
 def strange_reader(tmp_path: Path) -> Path:
     return Path(shutil.copytree(specimen_folder("reader"), tmp_path / "reader"))

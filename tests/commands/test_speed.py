@@ -52,8 +52,8 @@ def test_the_same_heads_in_another_order_or_in_a_file_are_the_same_run(tmp_path:
         (["--mask", ""], "no heads to remove; give addresses such as encoder.0.3"),
         (["--mask", "encoder.9.9"], "no head encoder.9.9 in this model; it has encoder 6 x 6"),
         (["--mask", "missing.json"], "cannot read the mask missing.json"),
-        (["--mask", "encoder.0.0", "--batches", "one"], "--batches 'one'; allowed are numbers from 1 on"),
-        (["--mask", "encoder.0.0", "--lengths", "0"], "--lengths '0'; allowed are numbers from 1 on"),
+        (["--mask", "encoder.0.0", "--batches", "one"], "--batches 'one'; allowed are numbers from 1 to 1000000"),
+        (["--mask", "encoder.0.0", "--lengths", "0"], "--lengths '0'; allowed are numbers from 1 to 1000000"),
     ],
 )
 def test_bad_input_is_one_sentence(refused: Run, arguments: list[str], message: str) -> None:

@@ -173,7 +173,10 @@ def test_counts_go_by_shares_of_all_heads_up_to_what_can_go(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"step": 1.5}, "steps of 1.5 of all heads; from 0, one head at a time, to 1 are allowed"),
+        ({"step": 1.5}, "steps of 1.5 of all heads; 0, one head at a time, and 0.0001 to 1 are allowed"),
+        ({"step": 1e-12}, "steps of 1e-12 of all heads"),
+        ({"step": float("nan")}, "steps of nan of all heads"),
+        ({"seeds": 2**32}, "4294967296 random orders; at most 1000 are allowed"),
         ({"seeds": 4}, "4 random orders; at least 5 are needed, or 0 beside a strategy that is random"),
         ({"seeds": 0}, "0 random orders; at least 5 are needed"),
         ({"seeds": 2, "strategy": RandomOrder()}, "2 random orders; at least 5 are needed"),
