@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; bad input gives one sentence on standard error and exit code 2."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    logging.raiseExceptions = False  # where standard error cannot be written
     given = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(_all_text(given))
     try:
@@ -80,7 +82,7 @@ class _Parser(argparse.ArgumentParser):
         """The value of an option; argparse takes `--` for none of them, even in `--mask=--`, and then lacks one."""
         if action.option_strings and "--" in arg_strings:
             raise argparse.ArgumentError(action, "'--' is no value")
-        return super()._get_values(action, arg_strings)  # type: ignore[misc]  # a method of argparse itself
+        return super()._get_values(action, arg_strings)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -110,4 +110,11 @@ def _draw(shown: seen.Seen, head: HeadId | None, path: Path) -> None:
         drawing = Drawing("model", shown.banks[0].bank)
     else:
         drawing = Drawing("head", head.bank, first=(head.layer, head.head))
-    path.write_text(bertviz_html(shown, drawing), encoding="utf-8")
+    document = bertviz_html(shown, drawing)
+    begun = not path.exists()
+    try:
+        path.write_text(document, encoding="utf-8")
+    except OSError:
+        if begun:
+            path.unlink(missing_ok=True)  # an empty or half a picture is worse than none
+        raise

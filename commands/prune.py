@@ -37,7 +37,7 @@ class Prune(Command):
         saved = 1 - proof.parameters / proof.parameters_dense
         text = (
             f"{len(mask)} of {len(head_model.grid)} heads removed, {100 * saved:.1f} % of the parameters\n"
-            f"written to {options.out}, equal to the mask to {proof.max_difference:.1e}; load it with:\n\n"
+            f"written to {options.out}, {proof.verdict}; load it with:\n\n"
             f"folder = {str(options.out)!r}\n{read_record(options.out)['snippet']}"
         )
         return proof.to_json(), text

@@ -23,9 +23,8 @@ class Verify(Command):
         from pruning.export import verify
 
         proof = verify(options.folder)
-        verdict = "equal to" if proof.equal else "DIFFERENT from"
         text = (
-            f"{verdict} the masked model, largest difference {proof.max_difference:.1e}; "
+            f"{proof.verdict}; the mask itself changes {proof.mask_effect:.1e} on {proof.positions} positions; "
             f"{proof.parameters:,} of {proof.parameters_dense:,} parameters, {proof.bytes:,} bytes"
         )
         return proof.to_json(), text

@@ -29,7 +29,7 @@ from models.shown import shown
 
 SECONDS_BETWEEN_WRITES = 0.2
 SECONDS_BETWEEN_TRIES = 2.0
-MOST_TRIES = 100
+MOST_TRIES = 20
 RECORDED = ("torch", "transformers", "streamlit", "captum", "sacrebleu")
 
 log = logging.getLogger("headlight.jobs")
@@ -57,8 +57,12 @@ def execute(store: Store, run: Run, models: ModelShelf, between: Callable[[], No
     except (ValueError, KeyError) as error:
         _end(store, run, FAILED, str(error.args[0] if isinstance(error, KeyError) and error.args else error))
     except OSError as error:
-        log.exception("run %s", run.id)
-        _end(store, run, *_trouble(error))
+        state, message = _trouble(error)
+        if state == STOPPED:  # nothing that a traceback explains
+            log.warning("run %s: %s", run.id, message)
+        else:
+            log.exception("run %s", run.id)
+        _end(store, run, state, message)
     except (KeyboardInterrupt, Cancelled) as error:
         _end(store, run, CANCELLED)
         if isinstance(error, KeyboardInterrupt):
@@ -79,11 +83,12 @@ def _end(store: Store, run: Run, *how: Any) -> None:
 
     After many tries the error passes and ends the worker; whoever comes next finds the run and takes it up.
     """
-    for _ in range(MOST_TRIES - 1):
+    for attempt in range(MOST_TRIES - 1):
         try:
             store.end(run.id, *how)
         except OSError as error:
-            log.warning("run %s is %s, which cannot be written down yet: %s", run.id, how[0], error)
+            if not attempt:
+                log.warning("run %s is %s, which cannot be written down yet: %s", run.id, how[0], error)
             time.sleep(SECONDS_BETWEEN_TRIES)
         else:
             return

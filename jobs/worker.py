@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="the folder of the store")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(name)s %(message)s")
+    logging.raiseExceptions = False  # a log on a full disk is silent; each failure would write a traceback to it
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the server's terminal ends the server, not the runs
     if arguments.role == "bench":
         with suppress(OSError):

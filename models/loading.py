@@ -51,6 +51,8 @@ OWN_ATTENTION = ("eager", "sdpa")
 """Ways to compute attention that are part of transformers and torch."""
 
 LARGEST_CONFIG = 2**22
+MADE_UP = 1000
+"""Tokens that a tokenizer without any words has at most; all of them are special or marks."""
 
 # Here and not where it is defined: an exported copy of the architecture must not take the place of its smaller shape.
 AutoConfig.register(AllAttentionConfig.model_type, AllAttentionConfig)
@@ -250,11 +252,21 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
     try:
         found = auto.from_pretrained(folder, trust_remote_code=False)
         _try_reading(getattr(found, "tokenizer", found))
+        if not _knows_words(getattr(found, "tokenizer", found)):
+            return None
     except BaseException as error:  # a model without a tokenizer is still a model; tasks that need one say so
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         return None
     return found
+
+
+def _knows_words(tokenizer: Any) -> bool:
+    """Whether there is more than special tokens: transformers makes an empty one up for a folder without its files."""
+    if not hasattr(tokenizer, "all_special_tokens") or len(tokenizer) > MADE_UP:
+        return True
+    special = set(tokenizer.all_special_tokens)
+    return any(any(map(str.isalnum, word)) for word in tokenizer.get_vocab() if word not in special)
 
 
 def _try_reading(tokenizer: Any) -> None:

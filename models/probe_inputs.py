@@ -13,8 +13,8 @@ SOURCE_LENGTH = 7
 TARGET_LENGTH = 5
 
 
-def probe_inputs(model: PreTrainedModel, batch: int = 1) -> dict[str, Tensor]:
-    """Random inputs of a few tokens (or one image, or one sound), the same on every call."""
+def probe_inputs(model: PreTrainedModel, batch: int = 1, length: int | None = None) -> dict[str, Tensor]:
+    """Random inputs of a few tokens, or of `length` (or one image, or one sound), the same on every call."""
     generator = torch.Generator().manual_seed(0)
     main = model.main_input_name
     if main == "pixel_values":
@@ -22,11 +22,11 @@ def probe_inputs(model: PreTrainedModel, batch: int = 1) -> dict[str, Tensor]:
     elif main == "input_features":
         inputs = {main: torch.randn(batch, *_sound_shape(model.config), generator=generator)}
     elif main == "input_ids":
-        inputs = {main: _tokens(model.config, batch, SOURCE_LENGTH, generator)}
+        inputs = {main: _tokens(model.config, batch, length or SOURCE_LENGTH, generator)}
     else:
         raise ValueError(f"a model that reads {main!r}; supported are input_ids, pixel_values and input_features")
     if model.config.is_encoder_decoder:
-        inputs["decoder_input_ids"] = _tokens(model.config, batch, TARGET_LENGTH, generator)
+        inputs["decoder_input_ids"] = _tokens(model.config, batch, length or TARGET_LENGTH, generator)
     elif getattr(model.config, "add_cross_attention", False):
         width = model.config.hidden_size
         inputs["encoder_hidden_states"] = torch.randn(batch, SOURCE_LENGTH + 4, width, generator=generator)

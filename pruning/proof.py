@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from models.example_inputs import example_inputs, main_output
+from models.example_inputs import example_inputs, main_output, n_positions
 from models.gating import gated
 from models.head_model import HeadModel
+from models.writing import writing
 from pruning.mask import HeadMask
 
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
@@ -27,7 +29,9 @@ CHECK_FILE = "headlight-check.safetensors"
 class Proof:
     """How far a smaller model is from the masked one; `equal` allows for rounding in the model's precision only.
 
-    `max_difference` is the largest difference of any output, in units of the largest output.
+    `max_difference` is the largest difference of any output, in units of the largest output. `mask_effect` is how much
+    the mask itself changed the output of the dense model, in the same units: where that is no more than rounding,
+    nothing is proved. `positions` are those that were compared, without padding.
     """
 
     equal: bool
@@ -35,6 +39,23 @@ class Proof:
     parameters: int
     parameters_dense: int
     bytes: int
+    positions: int = 0
+    mask_effect: float = 0.0
+    tolerance: float = TOLERANCES[torch.float32]
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a wrong model could have been told from the right one."""
+        return self.mask_effect > self.tolerance
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in words."""
+        if not self.equal:
+            return f"DIFFERENT from the masked model, largest difference {self.max_difference:.1e}"
+        if not self.is_telling:
+            return f"no proof: the mask changes nothing measurable on these {self.positions} positions"
+        return f"equal to the masked model, largest difference {self.max_difference:.1e}"
 
     def to_json(self) -> dict[str, float]:
         """As plain numbers."""
@@ -48,6 +69,7 @@ class Reference:
     inputs: dict[str, Tensor]
     expected: Tensor
     parameters_dense: int
+    mask_effect: float = 0.0
 
     @classmethod
     def of(cls, head_model: HeadModel, mask: HeadMask) -> Reference:
@@ -55,29 +77,40 @@ class Reference:
         inputs = example_inputs(head_model)
         with gated(head_model, mask.as_gates(head_model.device)):
             expected = main_output(head_model, inputs)
-        return cls(inputs, expected, head_model.n_parameters_dense)
+        dense = main_output(head_model, inputs)
+        effect = _difference(dense.cpu().double(), expected.cpu().double())
+        return cls(inputs, expected, head_model.n_parameters_dense, effect)
+
+    @property
+    def positions(self) -> int:
+        """How many positions of texts are read, or how many rows of others."""
+        return n_positions(self.inputs)
 
     def save(self, folder: Path) -> None:
         """Beside the exported model, so that it can be verified without the unpruned one."""
         tensors = {f"input.{name}": value.cpu().contiguous() for name, value in self.inputs.items()}
         tensors["expected"] = self.expected.cpu().contiguous()
-        save_file(tensors, folder / CHECK_FILE, {"parameters_dense": str(self.parameters_dense)})
+        with writing(folder / CHECK_FILE):
+            save_file(tensors, folder / CHECK_FILE, {"mask_effect": repr(self.mask_effect)})
 
     @classmethod
     def read(cls, folder: Path, parameters_dense: int) -> Reference:
         """What `save` wrote."""
+        with safe_open(folder / CHECK_FILE, framework="pt") as file:
+            effect = float((file.metadata() or {}).get("mask_effect", 0.0))
         tensors = load_file(folder / CHECK_FILE)
         inputs = {name.removeprefix("input."): value for name, value in tensors.items() if name.startswith("input.")}
         if not inputs:
             raise ValueError(f"{CHECK_FILE} holds no inputs")
-        return cls(inputs, tensors["expected"], parameters_dense)
+        return cls(inputs, tensors["expected"], parameters_dense, effect)
 
     def compare(self, outputs: list[Tensor], parameters: int, size: int) -> Proof:
         """The proof for a model that gave these outputs, one for each way to run it."""
         expected = self.expected.detach().cpu().double()
         worst = max(_difference(output.cpu().double(), expected) for output in outputs)
-        equal = worst <= TOLERANCES.get(self.expected.dtype, 1e-5)
-        return Proof(equal, worst, parameters, self.parameters_dense, size)
+        tolerance = TOLERANCES.get(self.expected.dtype, 1e-5)
+        found = worst <= tolerance, worst, parameters, self.parameters_dense, size
+        return Proof(*found, self.positions, self.mask_effect, tolerance)
 
 
 def _difference(found: Tensor, expected: Tensor) -> float:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models.head_model import HeadModel
 from models.loading import load
+from models.writing import writing
 from pruning.proof import Reference, outputs_in_every_attention
 
 SMALLER = (torch.float16, torch.bfloat16)
@@ -23,9 +24,10 @@ def save_model(head_model: HeadModel, folder: Path, old_names: bool) -> None:
     unsaved = set(head_model.model._keys_to_ignore_on_save or ())
     weights = {name: tensor for name, tensor in head_model.model.state_dict().items() if name not in unsaved}
     dtype = next((dtype for dtype in SMALLER if all(_fits(tensor, dtype) for tensor in weights.values())), None)
-    head_model.model.save_pretrained(
-        folder, state_dict=None if dtype is None else _converted(weights, dtype), save_original_format=old_names
-    )
+    with writing(folder):
+        head_model.model.save_pretrained(
+            folder, state_dict=None if dtype is None else _converted(weights, dtype), save_original_format=old_names
+        )
     if head_model.tokenizer is not None:
         head_model.tokenizer.save_pretrained(folder)
 

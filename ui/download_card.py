@@ -35,8 +35,11 @@ def _show_built(run: Run, model: str, form: str) -> None:
     throw it away at the next turns of a part that runs every second, perhaps before a slow browser has asked for it.
     """
     proof = run.found["proof"]
+    told = f"<b>Equal to the mask</b> to {proof['max_difference']:.1e} of the largest output"
+    if proof.get("mask_effect", 1.0) <= proof.get("tolerance", 0.0):
+        told = f"<b>No proof</b>: the mask changes nothing measurable on {proof['positions']} positions"
     st.html(
-        f'<p class="hl-proof"><b>Equal to the mask</b> to {proof["max_difference"]:.1e} of the largest output, '
+        f'<p class="hl-proof">{told}, '
         f"{proof['parameters']:,} of {proof['parameters_dense']:,} parameters, "
         f"{run.found['bytes'] / 1e6:.1f}\N{NO-BREAK SPACE}MB packed.</p>"
     )

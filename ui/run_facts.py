@@ -31,7 +31,10 @@ def headline(run: Run) -> str:
     if "random" in result:
         return f"{spared(result['points'])} of {len(result['order'])} heads can go"
     if "proof" in result:
-        return f"equal to the mask to {result['proof']['max_difference']:.0e}"
+        proof = result["proof"]
+        if proof.get("mask_effect", 1.0) <= proof.get("tolerance", 0.0):
+            return "no proof: the mask changes nothing measurable"
+        return f"equal to the mask to {proof['max_difference']:.0e}"
     return str(result.get("sentence") or run.message)
 
 

@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from models.fingerprint import fingerprint
 from models.head_model import HeadModel
 from models.loading import Progress, load
+from models.writing import writing
 from pruning.fiak.layers import PriorLayer, prior_layers
 from pruning.fiak.pruned import without_scores
 from pruning.fiak.selection import KeptLayer
@@ -37,7 +38,8 @@ def save_without_scores(
     tensors |= {f"{name}.keys": one.keys.contiguous() for name, one in kept.items()}
     weights = fingerprint(str(folder / MODEL))  # so that other weights make this file, and the folder, another one
     about = {"form": form, "layers": json.dumps([asdict(layer) for layer in layers]), "weights": weights}
-    save_file(tensors, folder / KEPT, about)
+    with writing(folder / KEPT):
+        save_file(tensors, folder / KEPT, about)
 
 
 def load_model(

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from cli import main
 from tests.commands.conftest import Run
 
-PROOF = {"equal", "max_difference", "parameters", "parameters_dense", "bytes"}
+PROOF = {"equal", "max_difference", "parameters", "parameters_dense", "bytes", "positions", "mask_effect", "tolerance"}
 
 
 def test_prune_then_verify_then_heads(folder: str, tmp_path: Path, printed: Run, recorded: Run) -> None:
@@ -18,6 +18,7 @@ def test_prune_then_verify_then_heads(folder: str, tmp_path: Path, printed: Run,
     assert set(proof) == PROOF
     assert proof["equal"] is True
     assert proof["parameters_dense"] - proof["parameters"] == 2 * (3 * (8 * 32 + 8) + 32 * 8)
+    assert proof["positions"] >= 32 and proof["mask_effect"] > proof["tolerance"]
     assert "equal to the masked model" in printed("verify", out)
     assert "layer  0  0  1  2  ·" in printed("heads", out)
 
