@@ -101,7 +101,9 @@ def test_every_number_of_every_command_has_bounds(
         assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("line", ["evaluate reader --mask=--", "importance reader --method=--", "learn reader --keep=--"])
+@pytest.mark.parametrize(
+    "line", ["evaluate reader --mask=--", "importance reader --method=--", "learn reader --keep=--"]
+)
 def test_two_dashes_are_no_value(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(line.split())
