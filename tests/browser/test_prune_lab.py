@@ -213,10 +213,10 @@ def test_a_click_in_the_middle_of_a_redraw_opens_what_was_clicked(page: Page, ad
     page.route_web_socket("**/_stcore/stream", delay)
     page.goto(f"{address}/prune_lab?model=looker")
     expect(page.locator(".hl-numbers")).to_contain_text("interval")
-    place = more(page, "Speed").bounding_box()
     slow = True
     page.locator(CELLS).nth(5).click()
     eventually(page, lambda: len(held) > 1, True)
+    place = more(page, "Speed").bounding_box()
     page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
     slow = False
     for deliver in held:
