@@ -58,4 +58,5 @@ def measured(page: Page) -> str:
     """How many heads of all the page says are kept, once their metric is that of the whole split."""
     kept, *rest = [*page.locator(NUMBERS).all_inner_texts(), ""]
     is_known = len(rest) == N_OTHERS and not any("…" in one or "≈" in one for one in rest)
-    return kept.splitlines()[1] if is_known else ""
+    lines = kept.splitlines()  # fewer than two while the tile is being drawn
+    return lines[1] if is_known and len(lines) > 1 else ""
