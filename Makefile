@@ -17,8 +17,7 @@ BIN := $(VENV)/bin
 .NOTPARALLEL:
 
 run: $(VENV)/installed-run
-	$(BIN)/python -m jobs.workers
-	$(BIN)/streamlit run serve.py $(if $(PORT),--server.port $(PORT))
+	$(BIN)/python -m headscope app $(if $(PORT),--port $(PORT))
 
 test: browser $(VENV)/installed-docs
 	$(BIN)/python -m tools.checks
@@ -56,14 +55,14 @@ bench-gpu: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.engine --device gpu
 
 lock: | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements/all.lock
 	$(BIN)/python -m tools.lock
 
 audit: $(VENV)/installed-dev
 	$(BIN)/python -m tools.audit
 
 licences: | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check packaging -c requirements/all.lock
 	$(BIN)/python -m tools.licences
 
 clean:
@@ -71,24 +70,24 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps are newer than the requirements they stand for, so a second start installs nothing.
-$(VENV)/installed-run: requirements.txt requirements.lock | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c requirements.lock
+$(VENV)/installed-run: requirements.txt requirements/all.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c requirements/all.lock
 	@touch $@
 
-$(VENV)/installed-dev: requirements.txt requirements-oidc.txt requirements-ray.txt requirements-dev.txt requirements.lock | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c requirements.lock
+$(VENV)/installed-dev: requirements.txt requirements/oidc.txt requirements/ray.txt requirements/dev.txt requirements/all.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt -c requirements/all.lock
 	@touch $@ $(VENV)/installed-run
 
-$(VENV)/installed-docs: requirements-docs.txt requirements.lock | $(BIN)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt -c requirements.lock
+$(VENV)/installed-docs: requirements/docs.txt requirements/all.lock | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt -c requirements/all.lock
 	@touch $@
 
 $(BIN)/pip:
 	@command -v $(PYTHON) >/dev/null || \
-	  { echo "Headlight needs Python 3.11 or newer; $(PYTHON) was not found." >&2; exit 1; }
+	  { echo "Headscope needs Python 3.11 or newer; $(PYTHON) was not found." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Headlight needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12" >&2; exit 1; }
+	  { echo "Headscope needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "$(PYTHON) lacks the venv module; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@echo "Installing Headlight into $(VENV); the first time this takes a few minutes."
+	@echo "Installing Headscope into $(VENV); the first time this takes a few minutes."
 	$(PYTHON) -m venv $(VENV)

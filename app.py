@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from ui.access import visitor
-from ui.site_map import MODEL, SITE_MAP
+from headscope.web.page.site_map import MODEL, SITE_MAP
+from headscope.web.server.visitor import visitor
 
 # Without icons: Streamlit would fetch them as the browser tab's picture, from the internet. The side bar has its own.
 PAGES = [st.Page(one.file, title=one.title, default=one is MODEL) for group in SITE_MAP.values() for one in group]

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.heads import HeadId
+from headscope.models.heads import HeadId
 
 Ranked = Mapping[HeadId, float]
 Array = NDArray[np.float64]

@@ -5,7 +5,7 @@ other projects out; `--device gpu` prints the same tables for a GPU and judges n
 a random classifier of the size of BERT base. Greedy searches remove all heads of a specimen by the losses of few
 calibration examples, and their curves are losses of development, as in a sweep: what a search gains on its own examples
 alone is not what it is for. The random model has no other examples. Ways take turns, and the quickest round of each
-counts, in seconds of the processor on one thread; smaller models are timed against dense ones as `cli.py speed` does
+counts, in seconds of the processor on one thread; smaller models are timed against dense ones as `headscope speed` does
 it.
 """
 
@@ -23,19 +23,19 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from benchmarks.importance import LABELS, Promise, random_batch
 from benchmarks.peers import peer_promises
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.loading import load
-from pruning.evaluation import Evaluator
-from pruning.mask import HeadMask
-from pruning.speed import Race, Timing
-from pruning.strategies.greedy import Greedy
-from pruning.strategies.lazy_greedy import LazyGreedy
-from pruning.strategies.strategy import Strategy
-from pruning.strategies.subject import Subject
-from tasks.batching import Batch
-from tasks.catalog import task_for
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.loading.loader import load
+from headscope.pruning.evaluation.evaluator import Evaluator
+from headscope.pruning.evaluation.speed import Race, Timing
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.search.strategies.greedy import Greedy
+from headscope.pruning.search.strategies.lazy_greedy import LazyGreedy
+from headscope.pruning.search.strategy import Strategy
+from headscope.pruning.search.subject import Subject
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.task_catalog import task_for
 
 SUFFIX, FEWER, CURVE, OF_PREDICTED, EQUAL = 1.6, 8.0, 1.05, 0.9, 1e-5
 

@@ -15,11 +15,11 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 
-from models.head_model import HeadModel
-from tasks import generation
-from tasks.catalog import task
-from tasks.task import Splits
-from tasks.translation import Translation
+from headscope.models.head_model import HeadModel
+from headscope.tasks import generation
+from headscope.tasks.task import Splits
+from headscope.tasks.task_catalog import task
+from headscope.tasks.translation import Translation
 
 N = 200
 LENGTH = 20

@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from transformers import ViTConfig, ViTForImageClassification
 
-from models.head_model import HeadModel
-from pruning.fiak.chosen import Choice, chosen
-from pruning.fiak.cost import savings
-from pruning.fiak.layers import PriorLayer, prior_layers
-from pruning.fiak.priors import with_priors
-from pruning.fiak.pruned import without_scores
+from headscope.models.head_model import HeadModel
+from headscope.pruning.fiak.layers import PriorLayer, prior_layers
+from headscope.pruning.fiak.priors import with_priors
+from headscope.pruning.fiak.pruned_attention import without_scores
+from headscope.pruning.fiak.pruning_choice import Choice, chosen
+from headscope.pruning.fiak.savings import savings
 
 SIDES = {65: 8, 197: 14, 785: 28}
 """Tokens, and patches along a side of the image."""

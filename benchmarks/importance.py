@@ -20,23 +20,23 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification
 
-from analysis.importance.ablation import Ablation
-from analysis.importance.confidence import Confidence
-from analysis.importance.gradient import Gradient
-from analysis.importance.method import Method, portions
-from analysis.roles.looking import TOKEN, look_at
-from analysis.roles.sample import Reading, Side
-from models.attention_statistics import AttentionSummary, HeadStatistics, query_sums
-from models.capture import summarise
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.loading import load
-from tasks.ablating import picked
-from tasks.batching import Batch, EncodedRow
-from tasks.catalog import task_for
-from tasks.classification import Classification
-from tasks.task import Splits, Task
+from headscope.analysis.importance.method import Method, portions
+from headscope.analysis.importance.methods.ablation import Ablation
+from headscope.analysis.importance.methods.confidence import Confidence
+from headscope.analysis.importance.methods.gradient import Gradient
+from headscope.analysis.roles.layer_attention import TOKEN, look_at
+from headscope.analysis.roles.sample import Reading, Side
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.loading.loader import load
+from headscope.models.recording.attention_statistics import AttentionSummary, HeadStatistics, query_sums
+from headscope.models.recording.maps import summarise
+from headscope.tasks.batches.batching import Batch, EncodedRow
+from headscope.tasks.batches.masked_losses import picked
+from headscope.tasks.classification import Classification
+from headscope.tasks.task import Splits, Task
+from headscope.tasks.task_catalog import task_for
 
 THREADS = 1
 ROUNDS = 3

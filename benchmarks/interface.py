@@ -26,10 +26,10 @@ from pathlib import Path
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from jobs.client import submit, wait
-from jobs.kinds.evaluation import EvaluationRun
-from jobs.run import DONE, RESUMABLE, Run
-from jobs.store import Store
+from headscope.runs.client import submit, wait
+from headscope.runs.kinds.evaluation import EvaluationRun
+from headscope.runs.run import DONE, RESUMABLE, Run
+from headscope.runs.store import Store
 from tools.app_server import BROWSER_FLAGS, ROOT, AppServer
 from tools.browser import chromium
 
@@ -95,7 +95,7 @@ class Tour:
 
 @dataclass
 class LongWork:
-    """A run on the bench that can be halted and taken up; when one is done, the next begins."""
+    """A run of a batch worker that can be halted and taken up; when one is done, the next begins."""
 
     store: Store
     masks: Iterator[str] = field(default_factory=lambda: (f"encoder.{n // 8 % 6}.{n % 8}" for n in count()))
@@ -154,8 +154,10 @@ def time_the_start(server: AppServer, page: Page) -> dict[str, float]:
     """Seconds since the start command, by what was reached."""
     began = time.perf_counter()
     reached = {}
-    environment = os.environ | {"HEADLIGHT_HOME": str(server.home)}
-    subprocess.run([sys.executable, "-m", "jobs.workers"], cwd=ROOT, env=environment, check=True)  # as `make run` does
+    environment = os.environ | {"HEADSCOPE_HOME": str(server.home)}
+    subprocess.run(
+        [sys.executable, "-m", "headscope.runs.execution.workers"], cwd=ROOT, env=environment, check=True
+    )  # as `make run` does
     server.start()
     reached["server answers"] = time.perf_counter() - began
     page.goto(server.address)

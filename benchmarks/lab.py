@@ -17,7 +17,7 @@ from statistics import median
 
 from playwright.sync_api import Page, sync_playwright
 
-from models.catalog import specimen_names
+from headscope.models.loading.known_models import specimen_names
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 from tools.browser import chromium
 

@@ -14,14 +14,14 @@ from collections.abc import Callable
 
 import torch
 
-from models.head_model import HeadModel
-from models.loading import load
-from pruning.finetune import FineTuning
-from pruning.gates.scheme import scheme_with
-from pruning.gates.training import GateTraining, Plan
-from pruning.settings import Settings
-from tasks.catalog import task_for
-from tasks.task import Task
+from headscope.models.head_model import HeadModel
+from headscope.models.loading.loader import load
+from headscope.pruning.training.fine_tuning import FineTuning
+from headscope.pruning.training.gate_scheme import scheme_with
+from headscope.pruning.training.gate_training import GateTraining, Plan
+from headscope.pruning.training.settings import Settings
+from headscope.tasks.task import Task
+from headscope.tasks.task_catalog import task_for
 
 ALLOWED = 1.15
 MODELS = ("translator", "reader", "writer", "all-attention-writer", "looker")

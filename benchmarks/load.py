@@ -24,11 +24,11 @@ import psutil
 from playwright.async_api import Browser, async_playwright
 
 from benchmarks.load_session import FIRST, MANY, MODELS, Pace, Session
-from jobs.client import submit, wait
-from jobs.kinds.sweep import SweepRun
-from jobs.run import DONE, Run
-from jobs.store import Store
-from jobs.workers import ensure_workers, running_workers
+from headscope.runs.client import submit, wait
+from headscope.runs.execution.workers import ensure_workers, running_workers
+from headscope.runs.kinds.sweep import SweepRun
+from headscope.runs.run import DONE, Run
+from headscope.runs.store import Store
 from tools.app_server import BROWSER_FLAGS, AppServer, running_server
 from tools.browser import chromium
 
@@ -37,7 +37,7 @@ SECONDS_OF_A_CURVE = 300
 SECONDS_TO_FORGET = 150  # Streamlit keeps a closed session for two minutes, for a tab that comes back
 SECONDS_TO_LEAVE = 5
 SECONDS_BETWEEN_ARRIVALS = 15.0
-SECONDS_BETWEEN_LOOKS = 2.0
+SECONDS_BETWEEN_POLLS = 2.0
 MB = 2**20
 BROWSERS = "browsers"
 
@@ -113,7 +113,7 @@ class Sweeps:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasurementCache:
     """What came of it; `worked` is processor time."""
 
     sessions: list[Session]
@@ -147,11 +147,11 @@ class Plan:
     pictures: Path | None = None
 
 
-async def measure(server: AppServer, plan: Plan) -> Measured:
+async def measure(server: AppServer, plan: Plan) -> MeasurementCache:
     """Drives the sessions, and gives what they met."""
     watched, store = Watched(server), Store(server.home)
     sweeps = Sweeps(store)
-    ensure_workers(store, ["desk"])  # as `make run` does
+    ensure_workers(store, ["interactive"])  # as `make run` does
     curve_of: dict[str, str] = {}
 
     def session(number: int, pace: Pace) -> Session:
@@ -179,7 +179,7 @@ async def measure(server: AppServer, plan: Plan) -> Measured:
             sweeps.go_on()
             watched.look()
             told = tell_errors(sessions, told)
-            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            await asyncio.sleep(SECONDS_BETWEEN_POLLS)
         for task in tasks:
             task.result()
         took = time.monotonic() - started
@@ -189,7 +189,7 @@ async def measure(server: AppServer, plan: Plan) -> Measured:
         await visit(browser, server.address)
         await browser.close()
     memory = {"before": before, "most": watched.peak, "after": watched.now()}
-    return Measured(sessions, memory, sweeps.told(), took, dict(watched.worked))
+    return MeasurementCache(sessions, memory, sweeps.told(), took, dict(watched.worked))
 
 
 def tell_errors(sessions: list[Session], told: int) -> int:
@@ -219,7 +219,7 @@ async def visit(browser: Browser, address: str) -> None:
     await asyncio.sleep(SECONDS_TO_LEAVE)
 
 
-def table(found: Measured) -> str:
+def table(found: MeasurementCache) -> str:
     """The figures as Markdown."""
     waited: dict[str, list[float]] = {}
     for one in found.sessions:

@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.async_api import Browser, ConsoleMessage, Page
 from playwright.async_api import Error as BrowserError
 
-from jobs.store import Store
+from headscope.runs.store import Store
 
 MODELS = ("looker", "reader", "translator", "writer", "all-attention-writer")
 CLICKS = 4

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import torch
 import transformers
 
-from analysis.importance.lrp import conservation
-from models.catalog import specimen_names
-from models.example_inputs import example_inputs
-from models.head_model import HeadModel
-from models.loading import load
+from headscope.analysis.importance.methods.lrp import conservation
+from headscope.models.example_inputs import example_inputs
+from headscope.models.head_model import HeadModel
+from headscope.models.loading.known_models import specimen_names
+from headscope.models.loading.loader import load
 from tests.families import FAMILIES
 
 THREADS = 1

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from benchmarks.importance import Promise
 from benchmarks.peer import measured
-from models.head_model import HeadModel
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.head_model import HeadModel
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 
 ROOM = Path(__file__).parent.parent / ".venv" / "peers"
 ROUNDS = 7
@@ -79,7 +79,7 @@ def peer_promises(head_model: HeadModel, mask: HeadMask, tokens: Tensor) -> list
     ours = _ours(head_model, mask, tokens)
     change = float((_logits(head_model, tokens) - torch.tensor(ours["logits"])).abs().max())
     print(f"peers        without these heads the output changes by {change:.2g}")
-    print(_line("headlight", ours), flush=True)
+    print(_line("headscope", ours), flush=True)
     promises = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from models.loading import load
-from tasks.readers import FORMATS, Source
+from headscope.models.loading.loader import load
+from headscope.tasks.readers import FORMATS, Source
 from tests.bad_input.mutations import broken_files, check_sentence, sentence_of
 from tests.bad_input.test_masks_and_links import cases
 from tests.bad_input.test_uploads import READERS

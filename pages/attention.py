@@ -6,23 +6,23 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.attention.npz import read_npz
-from analysis.attention.seen import Picture, Seen
-from analysis.importance.scores import Scores
-from jobs.kinds.attention import AttentionQuestion, DrawingQuestion
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import ImportanceRun
-from models.heads import HeadGrid, HeadId
-from ui.answers import answer_html
-from ui.asking import answered, known
-from ui.choice import Choice
-from ui.head_card import show_head_card
-from ui.head_grid import GridLook, MaskEdit, edit_mask
-from ui.matrix import matrix_html
-from ui.patches import overlays_html, token_names
-from ui.plain import plain
-from ui.sentence import one_sentence
-from ui.shell import begin_page, theme
+from headscope.analysis.attention.attention_record import Picture, Seen
+from headscope.analysis.attention.npz import read_npz
+from headscope.analysis.importance.scores import Scores
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.runs.kinds.attention import AttentionQuery, DrawingQuery
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.web.cards.head_card import show_head_card
+from headscope.web.cards.prediction_bars import answer_html
+from headscope.web.charts.matrix import matrix_html
+from headscope.web.charts.patches import overlays_html, token_names
+from headscope.web.grid.head_grid import GridStyle, MaskEdit, edit_mask
+from headscope.web.page.choice import Choice
+from headscope.web.page.errors import one_sentence
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, theme
+from headscope.web.runs.requests import answered, known
 
 VIEWS = {"Lines": "head", "All heads": "model", "Matrix": "matrix"}
 VIEWS_OF_IMAGES = {"On the image": "image", "All heads": "model", "Matrix": "matrix"}
@@ -70,7 +70,7 @@ def choose_mask(choice: Choice, grid: HeadGrid, removed: frozenset[HeadId]) -> f
     memory = f"mask-of-{model}"
     if memory not in st.session_state:
         st.session_state[memory] = MaskEdit(mask_in_link(grid) - removed)
-    look = replace(GridLook.of_scores(scores_of(choice)), removed=removed)
+    look = replace(GridStyle.of_scores(scores_of(choice)), removed=removed)
     edit = edit_mask(grid, look, key=f"mask-{model}", edit=st.session_state[memory])
     st.session_state[memory] = edit
     if edit.mask:
@@ -97,7 +97,7 @@ def mask_in_link(grid: HeadGrid) -> frozenset[HeadId]:
 
 def look(choice: Choice, example: dict[str, Any], mask: str) -> Seen | None:
     """What the model sees and says, with the heads of the mask off."""
-    run = answered(AttentionQuestion(choice.model, mask=mask, **example), patience=PATIENCE)
+    run = answered(AttentionQuery(choice.model, mask=mask, **example), patience=PATIENCE)
     return None if run is None else read_npz(run.folder / run.found["file"])
 
 
@@ -121,7 +121,7 @@ def show_view(choice: Choice, example: dict[str, Any], seen: Seen, mask: str) ->
             show_image(seen, seen.picture, bank)
         return
     first = {} if view == "model" else {"layer": st.session_state["layer"], "head": st.session_state["head"]}
-    asked = DrawingQuestion(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **first, **example)
+    asked = DrawingQuery(choice.model, mask=mask, view=view, bank=bank, theme=theme(), **first, **example)
     run = answered(asked, patience=PATIENCE)
     if run is not None:
         document = (run.folder / run.found["file"]).read_text(encoding="utf-8")
@@ -196,7 +196,7 @@ choice = begin_page(
     "Attention", "Where every head looks. Change the sentence, switch heads off, and see what the model makes of it."
 )
 with one_sentence():
-    asked = answered(FactsQuestion(choice.model))
+    asked = answered(FactsQuery(choice.model))
     if asked is not None:
         facts = asked.found
         grid = HeadGrid.from_json(facts["grid"])

@@ -5,20 +5,25 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from jobs.kinds.dynamics import DynamicsRun
-from models.catalog import specimen_folder, specimen_names
-from models.heads import HeadId
-from pruning.dynamics import Moment, read_history
-from ui.asking import answered
-from ui.choice import Choice
-from ui.dynamics_view import curves_figure, dynamics_title, metric_figure, moment_name, prunable_figure
-from ui.head_card import pick_head, show_card_of
-from ui.head_grid import GridLook, legend_html
-from ui.palette import shades_of
-from ui.plain import plain
-from ui.sentence import one_sentence
-from ui.shell import begin_page, show_chart, theme
-from ui.stored_grid import grid_of_addresses
+from headscope.models.heads import HeadId, grid_of_addresses
+from headscope.models.loading.known_models import specimen_folder, specimen_names
+from headscope.pruning.search.dynamics import Moment, read_history
+from headscope.runs.kinds.dynamics import DynamicsRun
+from headscope.web.cards.head_card import pick_head, show_card_of
+from headscope.web.charts.dynamics_view import (
+    curves_figure,
+    dynamics_title,
+    metric_figure,
+    moment_name,
+    prunable_figure,
+)
+from headscope.web.charts.palette import shades_of
+from headscope.web.grid.head_grid import GridStyle, legend_html
+from headscope.web.page.choice import Choice
+from headscope.web.page.errors import one_sentence
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.runs.requests import answered
 
 
 def named(typed: str) -> list[str]:
@@ -67,7 +72,7 @@ def show_moments(choice: Choice, moments: list[Moment]) -> None:
         picked = st.select_slider("Training step", names, names[-1], key="moment")
         moment = moments[names.index(picked)]
         scores = {HeadId.parse(address): score for address, score in moment.scores.items()}
-        look = replace(GridLook.of_scores(scores), shades=shades_of(scores))
+        look = replace(GridStyle.of_scores(scores), shades=shades_of(scores))
         head = pick_head(grid_of_addresses(scores), look, "moment-grid")
         st.html(legend_html(theme()))
     if head is not None:

@@ -8,17 +8,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.fiak import PRIORS, FiakRun
-from jobs.run import DONE, WAITING, Run, progress_line
-from models.heads import HeadGrid
-from pruning.fiak.priors_file import heads_in, layers_in, read_priors
-from pruning.fiak.ratios import layer_ratios
-from ui.asking import answered, store
-from ui.choice import Choice
-from ui.fiak_curves import Pruned, fractions_figure, fractions_title, loss_figure
-from ui.fiak_form import show_form
-from ui.fiak_view import (
+from headscope.models.heads import HeadGrid
+from headscope.pruning.fiak.priors_file import heads_in, layers_in, read_priors
+from headscope.pruning.fiak.ratios import layer_ratios
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.fiak import PRIORS, FiakRun
+from headscope.runs.run import DONE, WAITING, Run, progress_line
+from headscope.web.cards.live_metric import measured
+from headscope.web.charts.fiak_curves import Pruned, fractions_figure, fractions_title, loss_figure
+from headscope.web.charts.fiak_view import (
     PHASES,
     STAGES,
     diversity_figure,
@@ -31,15 +29,16 @@ from ui.fiak_view import (
     ratio_figure,
     stages_figure,
 )
-from ui.live_metric import measured
-from ui.metric_text import change_text, metric_text, point_text, share_text
-from ui.pace import paced
-from ui.plain import plain
-from ui.run_button import show_run_button
-from ui.sentence import one_sentence, told
-from ui.shell import begin_page, show_chart, theme
-from ui.site_map import ATTENTION, MODEL
-from ui.training_chart import training_chart
+from headscope.web.charts.learn_view import training_chart
+from headscope.web.charts.metric_text import change_text, metric_text, point_text, share_text
+from headscope.web.forms.fiak_form import show_form
+from headscope.web.page.choice import Choice
+from headscope.web.page.errors import one_sentence, told
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.page.site_map import ATTENTION, MODEL
+from headscope.web.runs.polling import paced
+from headscope.web.runs.requests import answered, show_run_button, store
 
 WIDTH = 64
 LENGTHS = [2**power for power in range(4, 13)]
@@ -232,7 +231,7 @@ def show_page(choice: Choice) -> None:
     shown = next((run for run in runs if run.id == st.query_params.get("run")), runs[0] if runs else None)
     form, watch = st.columns([1, 3.2])
     with form.container(border=True, height="stretch"):
-        facts = answered(FactsQuestion(choice.model))
+        facts = answered(FactsQuery(choice.model))
         if facts is not None:
             show_form(choice, HeadGrid.from_json(facts.found["grid"]), facts.found["answers"])
     done = [run for run in runs if run.state == DONE]

@@ -8,28 +8,33 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.agreement import agreements
-from analysis.importance.levels import levelled
-from analysis.importance.scores import Scores
-from jobs.kinds.ablations import AblationsRun
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.methods import MethodsQuestion, code_mark
-from jobs.learned_scores import newest
-from jobs.run import Run
-from models.fingerprint import fingerprint
-from models.heads import HeadGrid, HeadId
-from ui.asking import answered, known, store
-from ui.charts import balance_bars, layer_bars
-from ui.choice import Choice, head_in_link
-from ui.head_card import show_head_card
-from ui.head_grid import legend_html, select_head
-from ui.importance_view import agreement_html, bank_captions, finding, layer_shares, ranked_by_all, score_look
-from ui.method_form import SIZES, USUAL, Scoring, method_options
-from ui.offering import offered
-from ui.plain import plain
-from ui.sentence import one_sentence
-from ui.shell import begin_page, show_chart, theme
-from ui.site_map import FIAK, LEARN
+from headscope.analysis.agreement import agreements
+from headscope.analysis.importance.scores import Scores, levelled
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.runs.kinds.ablations import AblationsRun
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.methods import MethodsQuery, code_mark
+from headscope.runs.learned_scores import newest
+from headscope.runs.run import Run
+from headscope.web.cards.head_card import show_head_card
+from headscope.web.charts.importance_view import (
+    agreement_html,
+    bank_captions,
+    finding,
+    layer_shares,
+    ranked_by_all,
+    score_style,
+)
+from headscope.web.charts.layout import balance_bars, layer_bars
+from headscope.web.forms.method_form import SIZES, USUAL, Scoring, method_options
+from headscope.web.grid.head_grid import legend_html, select_head
+from headscope.web.page.choice import Choice, head_in_link
+from headscope.web.page.errors import one_sentence
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.page.site_map import FIAK, LEARN
+from headscope.web.runs.requests import answered, known, offered, store
 
 FIRST = ("gradient", "lrp", "ablation", "confidence", "shapley")
 STARTED_AT = {"l0": (LEARN, {"gates": "L0"}), "subset": (LEARN, {"gates": "Subset"}), "fiak": (FIAK, {})}
@@ -102,7 +107,7 @@ def remarks(run: Run, method: dict[str, Any], scores: Scores) -> str:
 def show_scores(run: Run, method: dict[str, Any], grid: HeadGrid, removed: frozenset[HeadId]) -> HeadId | None:
     """The grid under one method; gives the head that is picked."""
     scores = scores_of(run, grid)
-    look = replace(score_look(scores, grid, removed), captions=bank_captions(scores.values, grid))
+    look = replace(score_style(scores, grid, removed), captions=bank_captions(scores.values, grid))
     st.html(
         f'<h2 class="hl-card-title">{escape(finding(scores.values, grid, method["key"], method["title"]))}</h2>'
         f'<p class="hl-source">{provenance(run, method)}</p>'
@@ -157,7 +162,7 @@ def show_side_by_side(
     for title, run in runs.items():
         with row.container(width=240):
             st.html(f'<div class="hl-multiple">{escape(title)}</div>')
-            look = replace(score_look(scores_of(run, grid), grid, removed), size="mini")
+            look = replace(score_style(scores_of(run, grid), grid, removed), size="mini")
             found = select_head(grid, look, key=f"mini-{run.spec['method']}", selected=selected)
         picked = found if found != selected else picked
     return picked
@@ -287,7 +292,7 @@ choice = begin_page(
     "Importance", "How much the model depends on each head, by any method. Pick a head to open its card."
 )
 with one_sentence():
-    listed = answered(MethodsQuestion("", code_mark()))
-    asked = answered(FactsQuestion(choice.model)) if listed is not None else None
+    listed = answered(MethodsQuery("", code_mark()))
+    asked = answered(FactsQuery(choice.model)) if listed is not None else None
     if listed is not None and asked is not None:
         show_page(choice, asked.found, {method["key"]: method for method in listed.found["methods"]})

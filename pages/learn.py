@@ -8,18 +8,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from jobs.client import submit
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.learn import LearnRun
-from jobs.run import DONE, RESUMABLE, WAITING, Run, progress_line
-from models.heads import HeadGrid, HeadId
-from pruning.gates.cooling import Cooling
-from ui.asking import answered, store
-from ui.choice import Choice
-from ui.comparison_card import show_comparison
-from ui.head_card import pick_head, show_card_of
-from ui.head_grid import GridLook, look_html
-from ui.learn_view import (
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.pruning.training.cooling import Cooling
+from headscope.runs.client import submit
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.learn import LearnRun
+from headscope.runs.run import DONE, RESUMABLE, WAITING, Run, progress_line
+from headscope.web.cards.comparison_card import show_comparison
+from headscope.web.cards.head_card import pick_head, show_card_of
+from headscope.web.cards.live_metric import measured
+from headscope.web.charts.learn_view import (
     PHASES,
     Movie,
     bank_figure,
@@ -28,17 +26,18 @@ from ui.learn_view import (
     outlay_figure,
     outlay_title,
     time_asked,
+    training_chart,
 )
-from ui.live_metric import measured
-from ui.mask_link import short_mask
-from ui.metric_text import change_text, metric_text, point_text, share_text
-from ui.pace import paced
-from ui.plain import plain
-from ui.run_button import show_run_button
-from ui.sentence import one_sentence, told
-from ui.shell import begin_page, show_chart, theme
-from ui.site_map import PRUNE_LAB
-from ui.training_chart import training_chart
+from headscope.web.charts.metric_text import change_text, metric_text, point_text, share_text
+from headscope.web.grid.head_grid import GridStyle, look_html
+from headscope.web.grid.mask_link import short_mask
+from headscope.web.page.choice import Choice
+from headscope.web.page.errors import one_sentence, told
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.page.site_map import PRUNE_LAB
+from headscope.web.runs.polling import paced
+from headscope.web.runs.requests import answered, show_run_button, store
 
 GATES = {"L0": "l0", "Layers": "layerwise", "Subset": "dsp"}
 ABOUT = {
@@ -218,7 +217,7 @@ def show_movie(movie: Movie, frame: int, run: Run, grid: HeadGrid) -> HeadId | N
         gates = movie.at(frame)
         notes = {head: f"gate {value:.2f}" for head, value in gates.items()}
         captions = {bank: f"{n} stay" for bank, n in movie.n_kept(frame).items()}
-        look = GridLook(shades=gates, notes=notes, captions=captions, ramp="gate")
+        look = GridStyle(shades=gates, notes=notes, captions=captions, ramp="gate")
         st.html(f'<b class="hl-source">At step {movie.steps[frame]:,}</b>')
         if run.ended:
             return pick_head(grid, look, "gates-grid")
@@ -331,7 +330,7 @@ def show_earlier(runs: list[Run]) -> None:
 
 choice = begin_page("Learn", "Let training decide: each head gets a gate, and the gates that are not needed close.")
 with one_sentence():
-    asked = answered(FactsQuestion(choice.model))
+    asked = answered(FactsQuery(choice.model))
     if asked is not None:
         heads = HeadGrid.from_json(asked.found["grid"])
         gone = heads.parse(asked.found["removed"])

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from ui.lesson_link import Place
-from ui.lesson_view import show_list, show_step, show_style, show_top
-from ui.plain import plain
-from ui.shell import begin_page
-from ui.site_map import LESSONS
-from ui.tour import show_tour
+from headscope.web.lessons.link import Place
+from headscope.web.lessons.view import show_list, show_step, show_style, show_top
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page
+from headscope.web.page.site_map import LESSONS
+from headscope.web.page.tour import show_tour
 
 
 def show_lessons(place: Place, wrong: str) -> None:

@@ -7,26 +7,26 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.importance.scores import Scores
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import ImportanceRun
-from jobs.limits import demo
-from jobs.run import Run
-from models.catalog import PRESETS, specimen_names
-from models.heads import HeadGrid, HeadId
-from ui.asking import answered
-from ui.choice import Choice, attention_link, head_in_link
-from ui.data_form import data_form
-from ui.findings import findings_html, head_line
-from ui.head_card import let_go, show_closing, show_head_card
-from ui.head_grid import GridLook, legend_html, select_head
-from ui.model_facts import facts_html, shares_html
-from ui.plain import plain
-from ui.sentence import one_sentence
-from ui.shell import begin_page, theme
-from ui.site_map import ATTENTION, IMPORTANCE, MODEL
-from ui.specimen_card import PURPOSES, specimen_html
-from ui.tour import show_tour
+from headscope.analysis.importance.scores import Scores
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.models.loading.known_models import PRESETS, specimen_names
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.policy.limits import demo
+from headscope.runs.run import Run
+from headscope.web.cards.head_card import let_go, show_closing, show_head_card
+from headscope.web.cards.model_facts import facts_html, shares_html
+from headscope.web.cards.specimen_card import PURPOSES, specimen_html
+from headscope.web.charts.findings import findings_html, head_line
+from headscope.web.forms.data_form import data_form
+from headscope.web.grid.head_grid import GridStyle, legend_html, select_head
+from headscope.web.page.choice import Choice, attention_link, head_in_link
+from headscope.web.page.errors import one_sentence
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, theme
+from headscope.web.page.site_map import ATTENTION, IMPORTANCE, MODEL
+from headscope.web.page.tour import show_tour
+from headscope.web.runs.requests import answered
 
 SOURCES = ("Folder", "Hub", "My data")
 
@@ -60,7 +60,7 @@ def show_heads(choice: Choice, facts: dict[str, Any], grid: HeadGrid) -> HeadId 
         f'<h2 class="hl-card-title">{escape(choice.model)}: {len(grid)} heads{coloured}</h2>'
         f'<p class="hl-source">{source}</p>'
     )
-    look = replace(GridLook.of_scores(scores), removed=grid.parse(facts["removed"]))
+    look = replace(GridStyle.of_scores(scores), removed=grid.parse(facts["removed"]))
     selected = select_head(grid, look, key="grid", selected=head_in_link(grid))
     if selected is None:
         let_go()
@@ -122,7 +122,7 @@ def show_other_models(choice: Choice) -> None:
     """A folder, a hub id, or the user's own data."""
     if demo():
         st.html('<h2 class="hl-card-title">This is a demo</h2>')
-        st.caption("It shows the models above. Your own models and data need a Headlight of your own.")
+        st.caption("It shows the models above. Your own models and data need a Headscope of your own.")
         return
     st.html('<h2 class="hl-card-title">Load another model or your own data</h2>')
     source = st.segmented_control(
@@ -166,7 +166,7 @@ def show_beside(choice: Choice) -> DeltaGenerator:
 
 choice = begin_page(
     "See what every attention head does, then remove the ones you can spare",
-    "Pick a model. Those below ship with Headlight and need no network.",
+    "Pick a model. Those below ship with Headscope and need no network.",
 )
 show_tour(MODEL)
 show_specimens(choice)
@@ -175,7 +175,7 @@ picked = "head" in st.query_params
 with right:
     beside = st.container(border=True, height="stretch", key="head-card") if picked else show_beside(choice)
 with left.container(border=True, height="stretch"), one_sentence():
-    asked = answered(FactsQuestion(choice.model))
+    asked = answered(FactsQuery(choice.model))
     if asked is not None:
         grid = HeadGrid.from_json(asked.found["grid"])
         if not picked:

@@ -8,34 +8,40 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from analysis.importance.scores import Scores
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import QUICK, ImportanceRun
-from jobs.kinds.methods import MethodsQuestion, code_mark
-from jobs.learned_scores import newest
-from models.fingerprint import fingerprint
-from models.heads import HeadGrid, HeadId
-from ui.asking import answered, store
-from ui.breaks_card import show_breaks
-from ui.budget_card import show_budget
-from ui.choice import Choice, head_in_link
-from ui.download_card import show_download
-from ui.head_card import show_head_card
-from ui.head_grid import GridLook, chosen_mask, edit_mask, legend_html
-from ui.lab_masks import Lab
-from ui.live_metric import ask, begun, current, point_of, tiles_html, unpruned
-from ui.mask_link import short_mask
-from ui.pace import paced
-from ui.presets import show_presets
-from ui.remembered import show_remembered
-from ui.repair_card import show_repair
-from ui.sentence import one_sentence, told
-from ui.shell import begin_page, theme
-from ui.site_map import PRUNE_LAB, ROLES
-from ui.speed_card import show_speed
-from ui.sweep_card import show_sweep_button, show_sweep_numbers, show_sweeps, shown_sweep, sweep_form, sweeps_of
-from ui.tour import show_tour
-from ui.wake import wake
+from headscope.analysis.importance.scores import Scores
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import QUICK, ImportanceRun
+from headscope.runs.kinds.methods import MethodsQuery, code_mark
+from headscope.runs.learned_scores import newest
+from headscope.web.cards.breaks_card import show_breaks
+from headscope.web.cards.budget_card import show_budget
+from headscope.web.cards.download_card import show_download
+from headscope.web.cards.head_card import show_head_card
+from headscope.web.cards.live_metric import ask, begun, current, point_of, tiles_html, unpruned
+from headscope.web.cards.repair_card import show_repair
+from headscope.web.cards.speed_card import show_speed
+from headscope.web.cards.sweep_card import (
+    show_sweep_button,
+    show_sweep_numbers,
+    show_sweeps,
+    shown_sweep,
+    sweep_form,
+    sweeps_of,
+)
+from headscope.web.grid.head_grid import GridStyle, chosen_mask, edit_mask, legend_html
+from headscope.web.grid.lab_masks import Lab
+from headscope.web.grid.mask_link import short_mask
+from headscope.web.grid.presets import show_presets
+from headscope.web.grid.saved_masks import show_remembered
+from headscope.web.page.choice import Choice, head_in_link
+from headscope.web.page.errors import one_sentence, told
+from headscope.web.page.shell import begin_page, theme
+from headscope.web.page.site_map import PRUNE_LAB, ROLES
+from headscope.web.page.tour import show_tour
+from headscope.web.runs.polling import paced, refresh_timer
+from headscope.web.runs.requests import answered, store
 
 USUAL = ("gradient", "lrp", "confidence", "ablation")
 EDITING, NUMBERS, CURVES, MORE = "lab-mask", "lab-numbers", "lab-curves", "lab-more"
@@ -72,7 +78,7 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
             st.caption("This link opens the page with this model and this mask.")
             st.code(f"{page_address()}?{urlencode(lab.choice.link | {'mask': short_mask(lab.grid, lab.mask)})}")
         scores = scores_of(lab, method)
-        look = replace(GridLook.of_scores(scores), removed=lab.removed)
+        look = replace(GridStyle.of_scores(scores), removed=lab.removed)
         take = partial(take_edit, lab)
         lab.keep(masks.edited(edit_mask(lab.grid, look, key=grid_key(lab), edit=masks.edit, on_change=take)))
         st.html(legend_html(theme()))
@@ -121,7 +127,7 @@ def show_numbers(lab: Lab) -> None:
     with st.container(gap=None):
         st.html(tiles_html(point_of(run), point_of(full), (n - len(lab.mask), n)))
         if not (run.ended and full.ended):
-            wake(0.4, key="numbers-wake")
+            refresh_timer(0.4, key="numbers-refresh")
 
 
 def show_curves(lab: Lab, ended: bool) -> None:
@@ -133,7 +139,7 @@ def show_curves(lab: Lab, ended: bool) -> None:
             with st.container():
                 show_sweeps(runs, point_of(run) or {"removed": len(lab.mask), "metric": ""})
             if ended and not run.ended:  # while a sweep is under way this part runs again anyhow
-                wake(1.2, key="curves-wake")
+                refresh_timer(1.2, key="curves-refresh")
         if shown_sweep(runs).ended != ended:
             st.rerun()
 
@@ -223,7 +229,7 @@ choice = begin_page(
 )
 show_tour(PRUNE_LAB)
 with one_sentence():
-    listed = answered(MethodsQuestion("", code_mark()))
-    asked = answered(FactsQuestion(choice.model)) if listed is not None else None
+    listed = answered(MethodsQuery("", code_mark()))
+    asked = answered(FactsQuery(choice.model)) if listed is not None else None
     if listed is not None and asked is not None:
         show_page(choice, asked.found, {method["key"]: method for method in listed.found["methods"]})

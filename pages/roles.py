@@ -8,27 +8,34 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.importance.scores import Scores
-from analysis.roles.functions import RoleImportance, importance_by_role
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import ImportanceRun
-from jobs.limits import UPLOAD, demo
-from jobs.run import Run
-from jobs.uploads import keep
-from models.heads import HeadGrid, HeadId
-from ui.asking import answered, store
-from ui.choice import Choice, head_in_link
-from ui.head_card import known_scores, method_titles, show_closing, show_head_card, show_offsets
-from ui.head_grid import select_head
-from ui.mask_link import read_mask
-from ui.offering import soon
-from ui.plain import plain
-from ui.role_charts import role_bars
-from ui.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
-from ui.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
-from ui.role_view import bars_html, case_bars, grid_finding, importance_bars, role_legend_html, role_look, short
-from ui.sentence import one_sentence
-from ui.shell import begin_page, show_chart, theme
+from headscope.analysis.importance.scores import Scores
+from headscope.analysis.roles.role_importance import RoleImportance, importance_by_role
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.policy.limits import UPLOAD, demo
+from headscope.runs.policy.uploads import keep
+from headscope.runs.run import Run
+from headscope.web.cards.head_card import known_scores, method_titles, show_closing, show_head_card, show_offsets
+from headscope.web.charts.role_charts import role_bars
+from headscope.web.charts.role_view import (
+    bars_html,
+    case_bars,
+    grid_finding,
+    importance_bars,
+    role_legend_html,
+    role_style,
+    short,
+)
+from headscope.web.grid.head_grid import select_head
+from headscope.web.grid.mask_link import read_mask
+from headscope.web.page.choice import Choice, head_in_link
+from headscope.web.page.errors import one_sentence
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.runs.requests import answered, soon, store
+from headscope.web.runs.role_facts import MARK, NONE, SIZES, USUAL, RoleFacts, kept_of, roles_run
+from headscope.web.runs.role_masks import Masks, by_scores, by_sweep, mask_of_run, masked_runs, sweeps
 
 ALL = "All"
 CONFIDENCE = "confidence"
@@ -98,7 +105,7 @@ def show_grid(choice: Choice, facts: RoleFacts, run: Run, grid: HeadGrid, remove
         f'<h2 class="hl-card-title">{escape(grid_finding(facts))}</h2>'
         f'<p class="hl-source">{letters} · {escape(facts.result["sample"])} · {run.seconds(0):.0f} s{own}</p>'
     )
-    selected = select_head(grid, role_look(facts, removed), key="grid", selected=head_in_link(grid))
+    selected = select_head(grid, role_style(facts, removed), key="grid", selected=head_in_link(grid))
     st.html(role_legend_html(facts, theme()))
     return selected
 
@@ -319,7 +326,7 @@ def found_roles(choice: Choice) -> Run | None:
 
 choice = begin_page("Roles", "What each head is for, tested against trees, alignments and word counts.")
 with one_sentence():
-    asked = answered(FactsQuestion(choice.model))
+    asked = answered(FactsQuery(choice.model))
     if asked is not None:
         run = found_roles(choice)
         if run is not None:

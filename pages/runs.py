@@ -8,22 +8,30 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from jobs.client import submit
-from jobs.kind import kind_of
-from jobs.kinds.methods import MethodsQuestion, code_mark
-from jobs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
-from jobs.store import Store
-from ui.asking import known, store
-from ui.compared_runs import Compared, compared, front_title, has_curve, timed, timing_of
-from ui.curves import LATENCY, OPERATIONS, PARAMETERS, Chart, pareto_chart, pareto_front, pruning_chart
-from ui.model_facts import facts_html
-from ui.pace import look_every, paced
-from ui.plain import plain
-from ui.report import Reported, report_html, tables_zip
-from ui.run_facts import Glance, glance, headline, record_facts
-from ui.sentence import by_click, one_sentence, sentence, told
-from ui.shell import begin_page, show_chart, theme
-from ui.sweep_card import split_points
+from headscope.runs.client import submit
+from headscope.runs.kind import kind_of
+from headscope.runs.kinds.methods import MethodsQuery, code_mark
+from headscope.runs.run import DONE, RESUMABLE, WAITING, Run, duration, progress_line
+from headscope.runs.store import Store
+from headscope.web.cards.model_facts import facts_html
+from headscope.web.cards.sweep_card import split_points
+from headscope.web.charts.curves import (
+    LATENCY,
+    OPERATIONS,
+    PARAMETERS,
+    Chart,
+    pareto_chart,
+    pareto_front,
+    pruning_chart,
+)
+from headscope.web.page.errors import by_click, one_sentence, sentence, told
+from headscope.web.page.markdown import plain
+from headscope.web.page.shell import begin_page, show_chart, theme
+from headscope.web.report.report import Reported, report_html, tables_zip
+from headscope.web.runs.compared_runs import Compared, compared, front_title, has_curve, timed, timing_of
+from headscope.web.runs.polling import paced, poll_every
+from headscope.web.runs.requests import known, store
+from headscope.web.runs.run_facts import Glance, glance, headline, record_facts
 
 DAY = 86_400
 AXES = {"Parameters": PARAMETERS, "Operations": OPERATIONS, "Measured time": LATENCY}
@@ -167,7 +175,7 @@ def sound(runs: list[Run]) -> list[Run]:
 
 def described_methods() -> dict[str, Any]:
     """The importance methods as the registry tells them, if somebody has asked for them before."""
-    answer = known(MethodsQuestion("", code_mark()))
+    answer = known(MethodsQuery("", code_mark()))
     return {one["key"]: one for one in answer.found["methods"]} if answer else {}
 
 
@@ -188,7 +196,7 @@ def show_downloads(runs: list[Run]) -> None:
     row.download_button(
         "Report",
         data=report,
-        file_name="headlight-report.html",
+        file_name="headscope-report.html",
         mime="text/html",
         key="report",
         type="primary",
@@ -198,7 +206,7 @@ def show_downloads(runs: list[Run]) -> None:
     row.download_button(
         "Tables",
         data=tables,
-        file_name="headlight-tables.zip",
+        file_name="headscope-tables.zip",
         mime="application/zip",
         key="report-csv",
         icon=":material/table:",
@@ -262,7 +270,7 @@ def show_runs() -> None:
         show_actions(chosen[-1])
 
 
-@look_every(1.5)
+@poll_every(1.5)
 @told
 def wait_for_change(seen: Glance) -> None:
     """Draws the page anew once there is something else to see."""

@@ -6,12 +6,12 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-from models.gating import uninstall
-from models.head_model import HeadModel
-from models.shrink import shrink
-from models.sites import Site
-from pruning.fiak.attention import Rule
-from pruning.mask import HeadMask
+from headscope.models.gating import uninstall
+from headscope.models.head_model import HeadModel
+from headscope.models.shrink import shrink
+from headscope.models.sites import Site
+from headscope.pruning.fiak.attention_rule import Rule
+from headscope.pruning.masks import HeadMask
 
 
 def without_heads(head_model: HeadModel, mask: HeadMask) -> HeadModel:

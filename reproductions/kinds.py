@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 
-from jobs.kind import Kind
-from jobs.kinds.fiak import FiakRun
-from jobs.kinds.finetune import FinetuneRun
-from jobs.kinds.importance import ImportanceRun
-from jobs.kinds.learn import LearnRun
+from headscope.runs.kind import Kind
+from headscope.runs.kinds.fiak import FiakRun
+from headscope.runs.kinds.finetune import FinetuneRun
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.kinds.learn import LearnRun
 from reproductions.trial import FIAK, GRADIENT, LEARN, NONE, RANDOM, SAME, Heads, Trial
 
 N_SCORED = 256

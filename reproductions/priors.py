@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.kinds.fiak import CHECKPOINT, FiakRun
-from jobs.store import Store
-from models.loading import load
-from pruning.fiak.course import JUDGED, PRIORS, Course
-from pruning.finetune import kept_state, save_state
-from tasks.chosen import chosen_task
+from headscope.models.loading.loader import load
+from headscope.pruning.fiak.course import JUDGED, PRIORS, Course
+from headscope.pruning.training.fine_tuning import kept_state, save_state
+from headscope.runs.kinds.fiak import CHECKPOINT, FiakRun
+from headscope.runs.store import Store
+from headscope.tasks.task_selection import chosen_task
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 TRAINED, UNDER_WAY = "trained.pt", "under-way.pt"

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jobs.run import duration
+from headscope.runs.run import duration
 from reproductions import records
 from reproductions.runner import NOW, PAUSE, PID
 from reproductions.trial import Trial

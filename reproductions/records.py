@@ -9,14 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.home import write_whole
-from jobs.kind import kind_of
-from jobs.run import Run
-from models.fingerprint import fingerprint
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.runs.data_dir import write_whole
+from headscope.runs.kind import kind_of
+from headscope.runs.run import Run
 from reproductions.trial import Trial
 
 if TYPE_CHECKING:
-    from tasks.task import Outcomes
+    from headscope.tasks.task import Outcomes
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reproductions" / "records"
 REPORTED = "test"
@@ -83,8 +83,8 @@ def stages(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def judged(run: Run) -> dict[str, Any]:
     """The model that came of the run on all examples: estimates on both splits, and every example of test."""
-    from pruning.fiak.saving import load_model
-    from tasks.chosen import chosen_task
+    from headscope.pruning.fiak.model_folder import load_model
+    from headscope.tasks.task_selection import chosen_task
 
     task, _ = chosen_task(load_model(run.model), "", "", {})
     final = load_model(str(run.folder / (run.result or {})["folder"]))

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from jobs.home import home
+from headscope.runs.data_dir import home
 from reproductions.campaigns import trials
 from reproductions.progress import page
 from reproductions.runner import PID, Runner, commit
@@ -26,7 +26,7 @@ def main() -> None:
         return
     import torch
 
-    from jobs.store import Store
+    from headscope.runs.store import Store
 
     torch.set_num_threads(1)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%m-%d %H:%M:%S")

@@ -12,20 +12,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jobs.client import run_here
-from jobs.home import write_whole
-from jobs.kind import Kind
-from jobs.kinds.fiak import FiakRun
-from jobs.kinds.importance import ImportanceRun
-from jobs.run import DONE, Run
-from jobs.store import Store
+from headscope.runs.client import run_here
+from headscope.runs.data_dir import write_whole
+from headscope.runs.kind import Kind
+from headscope.runs.kinds.fiak import FiakRun
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.run import DONE, Run
+from headscope.runs.store import Store
 from reproductions import records
 from reproductions.kinds import Scores, kind_of
 from reproductions.priors import prime
 from reproductions.trial import Trial
 
 PAUSE, NOW, PID = "PAUSE", "now.json", "pid"
-SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_BETWEEN_POLLS = 1.0
 SECONDS_BETWEEN_NOTES = 5.0
 
 log = logging.getLogger("reproductions")
@@ -105,7 +105,7 @@ class Runner:
         log.info("paused: %s is there", home / PAUSE)
         note(home, name, done, total, paused=True)
         while (home / PAUSE).exists():
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(SECONDS_BETWEEN_POLLS)
         log.info("goes on")
 
 

@@ -19,7 +19,7 @@ import transformers.modeling_utils  # noqa: F401
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-import tasks
+from headscope import tasks
 from tools.browser import chromium
 
 SEED = 0
@@ -29,16 +29,18 @@ pytest_plugins = ["tests.plugins.costs"]
 # The grammar makes no tensors and many small calls, so it is left out. What a checked module is the first to import
 # is compiled anew, for the hook names the cache of bytecode otherwise; so the large libraries are imported above.
 CHECKED = [
-    f"tasks.{path.stem}" for path in Path(tasks.__path__[0]).iterdir() if path.stem not in ("corpus", "__init__")
+    f"headscope.tasks.{path.stem}"
+    for path in Path(tasks.__path__[0]).iterdir()
+    if path.stem not in ("grammar", "__init__", "__pycache__")
 ]
 install_import_hook(
-    ["models", "analysis", "pruning", *CHECKED],
+    ["headscope.models", "headscope.analysis", "headscope.pruning", *CHECKED],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )
 
 torch.set_num_threads(1)  # the workers of pytest-xdist share the cores
-settings.register_profile("headlight", derandomize=True, deadline=None)
-settings.load_profile("headlight")
+settings.register_profile("headscope", derandomize=True, deadline=None)
+settings.load_profile("headscope")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,9 +11,9 @@ import torch
 import transformers as hf
 from transformers import PreTrainedModel
 
-from models.head_model import HeadModel
-from models.heads import HeadGrid
-from pruning.mask import HeadMask
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadGrid
+from headscope.pruning.masks import HeadMask
 
 TEXT = {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}

@@ -25,7 +25,7 @@ from typing import Any
 def run(
     *words: str, cwd: Path, code: str = "", environment: Mapping[str, str] = MappingProxyType({})
 ) -> subprocess.CompletedProcess[str]:
-    """What `python` does with these words in a folder; with `code`, what `python -c` does."""
+    """What `python -m` does with these words in a folder; with `code`, what `python -c` does."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         ask = {
@@ -60,7 +60,7 @@ def _serve() -> None:
     import transformers.generation
     import transformers.modeling_utils
 
-    transformers.utils.logging.disable_progress_bar()  # as the settings of cli.py do where it comes first
+    transformers.utils.logging.disable_progress_bar()  # as the settings of the command line do where it comes first
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -94,7 +94,7 @@ def _become(ask: dict[str, Any]) -> None:
 
 
 def _execute(code: str, words: list[str]) -> None:
-    """As the interpreter does: the folder of the program, or the working folder, is where modules are found first."""
+    """As the interpreter does: the working folder is where modules are found first."""
     sys.modules.pop("__main__", None)
     if code:
         sys.argv, sys.path[0] = ["-c", *words], ""
@@ -102,8 +102,8 @@ def _execute(code: str, words: list[str]) -> None:
         sys.modules["__main__"] = main
         exec(compile(code, "<string>", "exec"), main.__dict__)
     else:
-        sys.argv, sys.path[0] = list(words), str(Path(words[0]).resolve().parent)
-        runpy.run_path(words[0], run_name="__main__")
+        sys.argv, sys.path[0] = list(words), str(Path.cwd())
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_no_file_is_longer_than_500_lines():
     assert {path: length for path, length in lengths.items() if length > 500} == {}
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements/dev.txt"])
 def test_requirements_are_pinned_exactly(name):
     lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith(("#", "-r "))]
     assert lines
@@ -153,13 +153,14 @@ def project(tmp_path) -> Path:
     """A small project whose documents hold."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text(
-        "# Title\n\n```bash\nmake run\nmake test\npython cli.py heads MODEL\n```\n\n"
+        "# Title\n\n```bash\nmake run\nmake test\nheadscope heads MODEL\n```\n\n"
         "[inside](#two-words) [other](docs/other.md#a-heading-with-code) [web](https://example.org/x)\n\n## Two words\n"
     )
     (tmp_path / "docs" / "other.md").write_text("# A heading, with `code`!\n\n[back](../README.md) `[not a link](x)`\n")
     (tmp_path / "CONTRIBUTING.md").write_text("# How\n")
     (tmp_path / "CHANGELOG.md").write_text("# Changes\n")
-    (tmp_path / "cli.py").write_text("print('usage: cli.py [-h] {heads,prune} ...')\n")
+    (tmp_path / "headscope").mkdir()
+    (tmp_path / "headscope" / "__main__.py").write_text("print('usage: headscope [-h] {heads,prune} ...')\n")
     return tmp_path
 
 
@@ -178,7 +179,7 @@ def test_documents_that_hold_have_no_problem(project):
         ("docs/other.md", "[x](../README.md#gone)", "docs/other.md: link to ../README.md#gone, but there is no such"),
         ("docs/other.md", "[x](../../else.md)", "docs/other.md: link to ../../else.md leaves the project"),
         ("docs/other.md", "see /home/me/model", "docs/other.md: /home/me/model is a path of one machine"),
-        ("docs/other.md", "```bash\npython cli.py fly\n```", "docs/other.md: python cli.py fly is unknown"),
+        ("docs/other.md", "```bash\nheadscope fly\n```", "docs/other.md: headscope fly is unknown"),
     ],
 )
 def test_a_planted_fault_in_a_document_is_reported(project, file, text, problem):

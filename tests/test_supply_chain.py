@@ -88,19 +88,19 @@ REPORT = {
 def test_packages_are_told_with_what_brings_them_and_a_hash_where_one_file_serves_every_platform(
     tmp_path: Path,
 ) -> None:
-    wanted = {"requirements.txt": [Requirement("app==1.0")], "requirements-dev.txt": [Requirement("tester==5.0")]}
+    wanted = {"requirements.txt": [Requirement("app==1.0")], "requirements/dev.txt": [Requirement("tester==5.0")]}
     packages = packages_of(REPORT, wanted)
     assert [(one.name, one.version, one.listed) for one in packages] == [
         ("app", "1.0", "requirements.txt"), ("built", "3.0", "requirements.txt"), ("fast", "4.0", "requirements.txt"),
-        ("pure-python", "2.0", "requirements.txt"), ("tester", "5.0", "requirements-dev.txt"),
+        ("pure-python", "2.0", "requirements.txt"), ("tester", "5.0", "requirements/dev.txt"),
     ]  # fmt: skip
     assert [one.name for one in packages if one.sha256] == ["app", "pure-python", "tester"]
     write(tmp_path, packages)
     assert audit.locked(tmp_path / LOCK) == [(one.name, one.version) for one in packages]
-    hashed = (tmp_path / "requirements-hashes.lock").read_text()
+    hashed = (tmp_path / "requirements/app-hashes.lock").read_text()
     assert (f"pure-python==2.0 --hash=sha256:{'ab' * 32}\n" in hashed, "tester" in hashed) == (True, False)
     assert (ROOT / hashes_name("requirements.txt")).exists()
-    assert "tester==5.0 --hash" in (tmp_path / "requirements-dev-hashes.lock").read_text()
+    assert "tester==5.0 --hash" in (tmp_path / "requirements/dev-hashes.lock").read_text()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_install_keeps_to_the_lock() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = [line for line in makefile.splitlines() if "pip install" in line]
     assert installs
-    assert all("-c requirements.lock" in line for line in installs)
+    assert all("-c requirements/all.lock" in line for line in installs)
 
 
 def test_the_licences_list_what_is_locked() -> None:
@@ -213,9 +213,9 @@ def test_the_container_runs_without_rights_and_has_a_health_check() -> None:
     assert "--uid 10001" in last
     assert re.search(r"^HEALTHCHECK .*\\\n  CMD .*/_stcore/health", last, re.MULTILINE)
     assert "VOLUME /data" in last
-    assert "HEADLIGHT_HOME=/data" in last
+    assert "HEADSCOPE_HOME=/data" in last
     assert "--chown" not in last, "the code belongs to root"
-    assert '["streamlit", "run", "serve.py"]' in last
+    assert '["python", "-m", "headscope", "app"]' in last
     assert "STREAMLIT_BROWSER_SERVER_ADDRESS=localhost" in last, "else Streamlit asks a foreign server for its address"
 
 
@@ -242,7 +242,7 @@ def test_the_container_takes_files_that_are_there_and_no_secret() -> None:
 
 def test_the_container_installs_hashes_first_and_then_by_the_lock() -> None:
     hashed, rest = re.findall(r"pip install (?:[^&\\]|\\\n)*", dockerfile())
-    assert re.search(r"--require-hashes \\\n +-r requirements-hashes.lock -r requirements-oidc-hashes.lock", hashed)
-    assert "-r requirements-oidc.txt -c requirements.lock" in rest
-    assert [one.name for one in named(ROOT / "requirements-oidc.txt")] == ["Authlib"]
-    assert "-r requirements.txt\n" in (ROOT / "requirements-oidc.txt").read_text()
+    assert re.search(r"--require-hashes \\\n +-r requirements/app-hashes.lock -r requirements/oidc-hashes.lock", hashed)
+    assert "-r requirements/oidc.txt -c requirements/all.lock" in rest
+    assert [one.name for one in named(ROOT / "requirements/oidc.txt")] == ["Authlib"]
+    assert "-r requirements.txt\n" in (ROOT / "requirements/oidc.txt").read_text()

@@ -1,9 +1,9 @@
 """python -m tools.affected: runs the tests that a change can reach by imports; `make quick` calls it.
 
 What changed is what differs from the last commit, or from the commit that is named. A file depends on what it imports
-and on what its strings name: a file ("pages/roles.py"), a package ("analysis.importance") or a page ("/roles?model=").
-A test also depends on the conftest.py of each folder around it.
-Browser tests open the whole app, so they run only where their own files or the pages they open have changed.
+and on what its strings name: a file ("pages/roles.py"), a package ("headscope.analysis.importance") or a page
+("/roles?model="). A test also depends on the conftest.py of each folder around it. Browser tests open the whole app, so
+they run only where their own files or the pages they open have changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+LINKED = ("analysis", "pruning", "pages")
+"""Folders that are imported as parts of headscope."""
+
 ALWAYS = "tests/test_project.py"
 """Checks rules that hold for every file."""
 
@@ -63,7 +66,7 @@ def dependencies(files: Iterable[str]) -> dict[str, set[str]]:
     modules = {_module(file): file for file in every if file.endswith(".py")}
     folders: dict[str, list[str]] = {}
     for file in every:
-        folders.setdefault(str(Path(file).parent), []).append(file)
+        folders.setdefault(_module(str(Path(file).parent)), []).append(file)
     named = {file: set(_named(file, modules, folders, set(every))) - {file} for file in modules.values()}
     return {file: others | _fixtures(file, named) for file, others in named.items()}
 
@@ -102,7 +105,7 @@ def _named_by_text(
         yield f"pages/{opened[1]}.py"
     elif text in modules and "." in text:
         yield modules[text]
-        yield from folders.get(text.replace(".", "/"), ())
+        yield from folders.get(text, ())
 
 
 def _fixtures(file: str, files: Iterable[str]) -> set[str]:
@@ -130,7 +133,8 @@ def _near(graph: Graph, test: str) -> Graph:
 
 
 def _module(file: str) -> str:
-    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return f"headscope.{name}" if name.partition(".")[0] in LINKED else name
 
 
 def _git(*arguments: str) -> list[str]:

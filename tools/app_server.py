@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from jobs.store import Store
-from jobs.workers import running_workers
+from headscope.runs.execution.workers import running_workers
+from headscope.runs.store import Store
 
 ROOT = Path(__file__).parents[1]
+SERVER = "headscope/web/app/asgi.py"
 SECONDS_TO_START = 90
 BROWSER_FLAGS = [
     "--no-sandbox",
@@ -30,7 +31,7 @@ BROWSER_FLAGS = [
 class AppServer:
     """A server that can be killed and started again on the same port; what it computes lies in `home`."""
 
-    def __init__(self, home: Path, script: str = "serve.py", environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, home: Path, script: str = SERVER, environment: Mapping[str, str] | None = None) -> None:
         self.home = home
         self.script = script
         self.environment = dict(environment or {})
@@ -54,7 +55,7 @@ class AppServer:
                 cwd=ROOT,
                 stdout=log,
                 stderr=log,
-                env=os.environ | self.environment | {"HEADLIGHT_HOME": str(self.home)},
+                env=os.environ | self.environment | {"HEADSCOPE_HOME": str(self.home)},
             )
         _wait_until_healthy(self.port)
 
@@ -74,7 +75,7 @@ class AppServer:
 
 @contextmanager
 def running_server(
-    home: Path, script: str = "serve.py", environment: Mapping[str, str] | None = None
+    home: Path, script: str = SERVER, environment: Mapping[str, str] | None = None
 ) -> Iterator[AppServer]:
     """A fresh server, which ends with the context and takes its workers with it."""
     server = AppServer(home, script, environment)
@@ -91,7 +92,7 @@ def shared_server(
     folder: Path,
     prepare: Callable[[Path], object] = Path.exists,
     environment: Mapping[str, str] | None = None,
-    script: str = "serve.py",
+    script: str = SERVER,
 ) -> Iterator[AppServer]:
     """One server for all processes that ask for this folder: the first starts it, and ends it after all others.
 

@@ -25,7 +25,7 @@ REFERENCE = re.compile(r"^ {0,3}\[[^\]]+\]:\s+<?([^\s>]+)", re.MULTILINE)
 HTML_LINK = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src)=[\"']([^\"']+)")
 HTML_ANCHOR = re.compile(r"<[^>]+\b(?:id|name)=[\"']([^\"']+)")
 ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.IGNORECASE)
-CLI_COMMAND = re.compile(r"\bpython3? cli\.py[ \t]+([a-z][\w-]*)")
+CLI_COMMAND = re.compile(r"(?:^|-m |=\S+ |[\'(])headscope[ \t]+([a-z][\w-]*)", re.MULTILINE)
 MACHINE_PATH = re.compile(r"(?<![\w.~:/-])(?:/(?:home|Users|root|work|tmp|mnt|opt|var|usr)/|[A-Z]:\\)[^\s`)\"']*")
 
 
@@ -115,12 +115,12 @@ def _unknown_commands(root: Path) -> Iterator[str]:
         for path in documents(root)
         for match in CLI_COMMAND.finditer(_shell(path.read_text(encoding="utf-8")))
     ]
-    if not shown or not (root / "cli.py").is_file():
+    if not shown or not (root / "headscope").is_dir():
         return
     known = _known_commands(root)
     for path, command in shown:
         if command not in known:
-            yield f"{path.relative_to(root)}: python cli.py {command} is unknown; known: {', '.join(sorted(known))}"
+            yield f"{path.relative_to(root)}: headscope {command} is unknown; known: {', '.join(sorted(known))}"
 
 
 def untold_methods(known: Iterable[str], table: str) -> list[str]:
@@ -132,15 +132,15 @@ def untold_methods(known: Iterable[str], table: str) -> list[str]:
 
 def _known_methods(root: Path) -> list[str]:
     """What the command line lists; nothing where there is none."""
-    if not (root / "cli.py").is_file() or not (root / METHODS).is_file():
+    if not (root / "headscope").is_dir() or not (root / METHODS).is_file():
         return []
-    command = [sys.executable, "cli.py", "methods", "--json"]
+    command = [sys.executable, "-m", "headscope", "methods", "--json"]
     return list(json.loads(subprocess.run(command, cwd=root, capture_output=True, check=True).stdout)["methods"])
 
 
 def _known_commands(root: Path) -> set[str]:
     """What argparse lists between braces, or one to a line where the sub-commands have a name of their own."""
-    command = [sys.executable, "cli.py", "--help"]
+    command = [sys.executable, "-m", "headscope", "--help"]
     shown = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     braces = re.search(r"\{([\w,-]+)\}", shown)
     listed = re.findall(r"^ {4}([a-z][\w-]*)(?: {2,}|$)", shown, re.MULTILINE)

@@ -1,7 +1,7 @@
 """Writes into docs/lessons.md how long the trainings of the lessons take: python -m tools.lesson_times.
 
 Seconds are those of one processor, so that other work on the machine does not count; `--prepare` keeps the runs, in the
-store of HEADLIGHT_HOME, so that a class need not wait for them.
+store of HEADSCOPE_HOME, so that a class need not wait for them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 import torch
 
-from jobs.client import run_here
-from jobs.run import DONE
-from jobs.store import Store
-from lessons.lesson import Lesson, lessons
-from ui.choice import Choice
-from ui.lesson_controls.control import control_with
+from headscope.runs.client import run_here
+from headscope.runs.run import DONE
+from headscope.runs.store import Store
+from headscope.web.lessons.control import control_with
+from headscope.web.lessons.lesson import Lesson, lessons
+from headscope.web.page.choice import Choice
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "lessons.md"
 BEGIN, END = "<!-- tools.lesson_times -->\n", "<!-- end -->"

@@ -1,4 +1,4 @@
-"""python -m tools.licences: writes docs/licences.md, the licence of every package that Headlight brings with it."""
+"""python -m tools.licences: writes docs/licences.md, the licence of every package that Headscope brings with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "licences.md"
 ABOUT = """\
 # Licences
 
-Headlight is under the Apache License 2.0; see [LICENSE](../LICENSE). These are the licences of the {n} packages that
+Headscope is under the Apache License 2.0; see [LICENSE](../LICENSE). These are the licences of the {n} packages that
 its requirements bring, as the packages themselves state them: {n_run} to run it, the others for a login by OIDC, a
 cluster, or work on it. No code of theirs is part of this repository. Made by `make licences`.
 

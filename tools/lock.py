@@ -1,8 +1,8 @@
 """python -m tools.lock: writes down the exact version of every package that the lists of requirements bring.
 
-`requirements.lock` holds all versions, as constraints for pip. Beside every list of requirements a `-hashes.lock` holds
-those packages again of which one file serves every platform, with its hash: pip wants hashes for all packages of a list
-or for none, so they are lists of their own.
+`requirements/all.lock` holds all versions, as constraints for pip. Beside every list of requirements a `-hashes.lock`
+holds those packages again of which one file serves every platform, with its hash: pip wants hashes for all packages of
+a list or for none, so they are lists of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.resolved import ROOT, Package, resolved
 
-LOCK = "requirements.lock"
+LOCK = "requirements/all.lock"
 ABOUT = f"""\
 # Made by `make lock`: the exact version of every package, direct or not, that the lists of requirements bring.
 # Use: pip install -r requirements.txt -c {LOCK}

@@ -18,7 +18,7 @@ COLUMNS = {
     "test_removing_in_two_steps_equals_removing_at_once": "in steps",
     "test_saving_and_loading_a_smaller_model_is_exact": "save, load",
     "test_the_smaller_model_generates_what_the_masked_one_generates": "generate",
-    "test_exports_for_people_without_headlight_are_equal_to_the_mask": "stock, standalone",
+    "test_exports_for_people_without_headscope_are_equal_to_the_mask": "stock, standalone",
     "test_the_onnx_export_is_equal_to_the_mask": "ONNX",
 }
 INTRODUCTION = """# Which models work

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import torch
 
-from analysis.importance.method import method_of, score
-from analysis.roles.choosing import chosen_sample
-from analysis.roles.finding import Findings, roles_of
-from analysis.roles.functions import NONE, importance_by_role, surviving
-from analysis.roles.role import RATE, RoleFinding, percent, role_of, roles
-from analysis.roles.sample import N_REPEATS
-from analysis.roles.telling import findings_of, sentence_of
-from models.head_model import HeadModel
-from models.heads import HeadId
-from specimens.loading import load
-from tasks.catalog import SPECIMEN_TASKS, task_for
+from headscope.analysis.importance.method import method_of, score
+from headscope.analysis.roles.descriptions import findings_of, sentence_of
+from headscope.analysis.roles.role import RATE, RoleFinding, percent, role_of, roles
+from headscope.analysis.roles.role_importance import NONE, importance_by_role, surviving
+from headscope.analysis.roles.sample import N_REPEATS
+from headscope.analysis.roles.sample_selection import chosen_sample
+from headscope.analysis.roles.search import Findings, roles_of
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.specimens.shipped import load
+from headscope.tasks.task_catalog import SPECIMEN_TASKS, task_for
 
 TABLE = Path(__file__).parents[1] / "docs" / "roles.md"
 N = 400
@@ -33,7 +33,7 @@ odd-numbered ones are reported on. A head has a role if its score reaches the th
 second half, it beats the baseline in more examples than luck allows: an exact sign test over examples, so that the many
 looks of one example count once, corrected after Holm for all heads and cases of the role. The false-positive rate is
 {percent(RATE)}: by luck at most that share of models has any head of a given role. The thresholds below are
-defaults: the page Roles and `cli.py roles --option` take others.
+defaults: the page Roles and `headscope roles --option` take others.
 
 For a look $i$ of a head with attention $a_{{ij}}$ let $T_i$ be what the role asks for: the token at an
 offset, the related word, the first token and so on. Over the $n$ looks that count, the score of a head is

@@ -1,7 +1,7 @@
 """Takes the pictures in docs/images from a fresh app: every page in light and in dark.
 
 `python -m tools.screenshots roles learn` takes some of them. What the pictures show is computed first, in a store that
-is thrown away, or in that of HEADLIGHT_HOME, where it is found again.
+is thrown away, or in that of HEADSCOPE_HOME, where it is found again.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Literal
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from jobs.client import run_here
-from jobs.kind import Kind
-from jobs.kinds.evaluation import EvaluationRun
-from jobs.kinds.fiak import FiakRun
-from jobs.kinds.importance import ImportanceRun
-from jobs.kinds.learn import LearnRun
-from jobs.kinds.roles import RolesRun
-from jobs.kinds.sweep import SweepRun
-from jobs.run import DONE
-from jobs.store import Store
+from headscope.runs.client import run_here
+from headscope.runs.kind import Kind
+from headscope.runs.kinds.evaluation import EvaluationRun
+from headscope.runs.kinds.fiak import FiakRun
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.kinds.learn import LearnRun
+from headscope.runs.kinds.roles import RolesRun
+from headscope.runs.kinds.sweep import SweepRun
+from headscope.runs.run import DONE
+from headscope.runs.store import Store
 from tools.app_server import BROWSER_FLAGS, ROOT, running_server
 from tools.browser import chromium
 from tools.first_minutes import walk
@@ -129,7 +129,7 @@ def picture_the_pages(browser: Browser, pictures: Sequence[Picture]) -> None:
     """Every page in light and in dark, with something to show."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as thrown_away,
-        running_server(Path(os.environ.get("HEADLIGHT_HOME", thrown_away))) as server,
+        running_server(Path(os.environ.get("HEADSCOPE_HOME", thrown_away))) as server,
     ):
         store = Store(server.home)
         compute(store, HISTORY)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 ENGINES = {"docker": (), "podman": ("--format", "docker")}
 """What each needs to build: the format that podman prefers has no health check."""
 
-IMAGE = "headlight-try"
+IMAGE = "headscope-try"
 LIMITS = {
     "read_only": ["--read-only"],
     "tmpfs": ["--tmpfs=/tmp"],
@@ -37,7 +37,7 @@ LIMITS = {
 USER, PASSWORD = "ada", "correct horse battery"
 SECONDS_TO_START = 120
 WRITES = "for place in / /app /venv /etc; do touch $place/x 2>/dev/null && echo $place; done; touch /tmp/x /data/x"
-COMPUTES = "python cli.py importance looker --method gradient --n 32"
+COMPUTES = "python -m headscope importance looker --method gradient --n 32"
 
 
 class Engine:
@@ -45,7 +45,7 @@ class Engine:
 
     def __init__(self, program: str) -> None:
         self.program = program
-        self.volume = f"headlight-try-{uuid4().hex[:8]}"
+        self.volume = f"headscope-try-{uuid4().hex[:8]}"
 
     def ask(self, *words: str, given: str = "") -> str:
         """What it prints; a ValueError with its complaint where it fails."""
@@ -91,10 +91,10 @@ def main() -> int:
 
 
 def _with_a_login(engine: Engine) -> None:
-    line = f"python cli.py password {USER} >> /data/users"
+    line = f"python -m headscope password {USER} >> /data/users"
     engine.ask("run", "--rm", "--interactive", *engine.options(), IMAGE, "sh", "-c", line, given=f"{PASSWORD}\n")
     begun = time.monotonic()
-    with engine.running(HEADLIGHT_LOGIN="password") as (name, address):
+    with engine.running(HEADSCOPE_LOGIN="password") as (name, address):
         _wait_until_healthy(engine, name)
         print(f"healthy after {time.monotonic() - begun:.0f} s")
         _hold("it runs as user 10001", engine.ask("exec", name, "id", "-u"), "10001")
@@ -107,7 +107,7 @@ def _with_a_login(engine: Engine) -> None:
         _hold("only /data and /tmp can be written", engine.ask("exec", name, "sh", "-c", WRITES), "")
         form = urlencode({"name": USER, "password": PASSWORD, "next": "/"})
         status_code, cookie = _answer(address, "POST", "/sign-in", form)
-        _hold("who was added signs in", (status_code, cookie.partition("=")[0]), (303, "headlight_user"))
+        _hold("who was added signs in", (status_code, cookie.partition("=")[0]), (303, "headscope_user"))
         word = cookie.partition(";")[0]
         _hold("and sees a page", _answer(address, "GET", "/", cookie=word)[0], 200)
         _hold("others do not", _answer(address, "GET", "/")[0], 401)
@@ -116,7 +116,7 @@ def _with_a_login(engine: Engine) -> None:
 
 
 def _as_a_demo(engine: Engine) -> None:
-    with engine.running(HEADLIGHT_DEMO="1") as (name, address):
+    with engine.running(HEADSCOPE_DEMO="1") as (name, address):
         _wait_until_healthy(engine, name)
         _hold("a demo shows a page", _answer(address, "GET", "/")[0], 200)
         _hold("and takes no file", _answer(address, "PUT", "/_stcore/upload_file/a/b")[0], 403)

@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from analysis.attention.drawing import Content, Drawing, content_of
-from analysis.attention.seen import Seen
+from headscope.analysis.attention.attention_record import Seen
+from headscope.analysis.attention.drawing_content import Content, Drawing, content_of
 
 COLOURS = {
     "light": ("#4f46e5", "#c2410c", "#0891b2", "#9d174d", "#15803d",

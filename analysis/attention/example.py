@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.head_model import HeadModel
-from tasks.choices import KINDS, kind_of
-from tasks.encoding import longest_text, text_inputs, text_tokens, tokenizer_of
-from tasks.vision import DIGIT_SIZES, digit_split, pixel_values
+from headscope.models.head_model import HeadModel
+from headscope.tasks.batches.encoding import longest_text, text_inputs, text_tokens, tokenizer_of
+from headscope.tasks.model_kinds import KINDS, kind_of
+from headscope.tasks.vision import DIGIT_SIZES, digit_split, pixel_values
 
 MOST_TOKENS = 96
 """Tokens of a text whose attention is shown; more cannot be told apart on a screen."""
@@ -23,7 +23,7 @@ Inputs = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Example:
-    """A text, a text and a second one, or the number of a digit in the split "test" of tasks.vision."""
+    """A text, a text and a second one, or the number of a digit in the split "test" of headscope.tasks.vision."""
 
     text: str = ""
     pair: str | None = None

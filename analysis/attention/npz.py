@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.attention.seen import Answer, Guess, Picture, Seen, SeenBank, SeenLayer
-from models.heads import HeadId
+from headscope.analysis.attention.attention_record import Answer, Guess, Picture, Seen, SeenBank, SeenLayer
+from headscope.models.heads import HeadId
 
 RECORD = "record"
 PIXELS = "pixels"

@@ -20,15 +20,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from analysis.importance.scores import Scores
-from models.devices import in_parts, widest
-from models.head_model import HeadModel
-from models.heads import HeadGrid, HeadId
-from models.registry import Registry
-from models.sites import Site
-from tasks.batching import Batch
-from tasks.parts import done_in_parts, fitting_part, rows_of, width
-from tasks.task import Task
+from headscope.analysis.importance.scores import Scores
+from headscope.models.devices import in_parts, widest
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadGrid, HeadId
+from headscope.models.registry import Registry
+from headscope.models.sites import Site
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.batches.memory_splitting import done_in_parts, fitting_part, rows_of, width
+from headscope.tasks.task import Task
 
 Values = Float[Tensor, "example number"]
 Weights = Float[Tensor, " example"] | Float[Tensor, "example number"]
@@ -93,7 +93,7 @@ class Method(ABC):
         return weighted_mean(grid, values, weights)
 
 
-_METHODS = Registry[Method]("importance method", "analysis.importance")
+_METHODS = Registry[Method]("importance method", "headscope.analysis.importance.methods")
 register, methods, method_of = _METHODS.register, _METHODS.all, _METHODS.get
 
 

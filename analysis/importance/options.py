@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from analysis.importance.method import Method
-from models.shown import shown
+from headscope.analysis.importance.method import Method
+from headscope.models.text import shown
 
 
 @dataclass(frozen=True)

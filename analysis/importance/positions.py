@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.head_model import HeadModel
-from tasks.batching import IGNORED, Batch
-from tasks.vision import image_shape
+from headscope.models.head_model import HeadModel
+from headscope.tasks.batches.batching import IGNORED, Batch
+from headscope.tasks.vision import image_shape
 
 Counted = Bool[Tensor, "example position"]
 Tokens = Int[Tensor, "example position"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.agreement import spearman
-from analysis.importance.method import Method, Portion, by_example
-from models.heads import HeadGrid
+from headscope.analysis.agreement import spearman
+from headscope.analysis.importance.method import Method, Portion, by_example
+from headscope.models.heads import HeadGrid
 
 SPLITS = 20
 

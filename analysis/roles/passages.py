@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from models.head_model import HeadModel
-from models.shown import shown
-from tasks.catalog import SEED, SPECIMEN_TASKS, TASKS
-from tasks.chosen import FIDELITY
-from tasks.corpus import InferencePair, Sentence, Story, inference_pairs, sentences, stories
-from tasks.natural import CONLLU
-from tasks.readers import Source
-from tasks.readers.conllu import TreeSentence, read_trees
-from tasks.readers.record import BrokenRow
+from headscope.models.head_model import HeadModel
+from headscope.models.text import shown
+from headscope.tasks.grammar import InferencePair, Sentence, Story, inference_pairs, sentences, stories
+from headscope.tasks.natural import CONLLU
+from headscope.tasks.readers import Source
+from headscope.tasks.readers.conllu import TreeSentence, read_trees
+from headscope.tasks.readers.record import BrokenRow
+from headscope.tasks.task_catalog import SEED, SPECIMEN_TASKS, TASKS
+from headscope.tasks.task_selection import FIDELITY
 
 ANTECEDENT = "antecedent"
 PUNCTUATION = "punct"

@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.roles.looking import WORD, WRITTEN, Array, Look, even
-from analysis.roles.role import FEWEST, Role, Tally, Trial, sign_test
-from analysis.roles.sample import Reading, Sample
-from models.heads import HeadId
-from models.sites import Site
+from headscope.analysis.roles.layer_attention import WORD, WRITTEN, Array, Look, even
+from headscope.analysis.roles.role import FEWEST, Role, Tally, Trial, sign_test
+from headscope.analysis.roles.sample import Reading, Sample
+from headscope.models.heads import HeadId
+from headscope.models.sites import Site
 
 EVEN, OFFSET = "even attention", "best fixed offset"
 ROUNDING = 1e-9

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from analysis.roles.looking import TOKEN
-from analysis.roles.pointing import Ask, Pointing
-from analysis.roles.sample import Reading, Sample
+from headscope.analysis.roles.layer_attention import TOKEN
+from headscope.analysis.roles.pointing import Ask, Pointing
+from headscope.analysis.roles.sample import Reading, Sample
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from analysis.roles.looking import Look
-from analysis.roles.sample import Reading, Sample
-from models.heads import HeadId
-from models.registry import Registry
-from models.sites import Site
+from headscope.analysis.roles.layer_attention import Look
+from headscope.analysis.roles.sample import Reading, Sample
+from headscope.models.heads import HeadId
+from headscope.models.registry import Registry
+from headscope.models.sites import Site
 
 RATE = 0.01
 """How often, at most, luck alone may give any head of a model a role."""
@@ -135,7 +135,7 @@ class Role(ABC):
         }  # fmt: skip
 
 
-_ROLES = Registry[Role]("role", "analysis.roles")
+_ROLES = Registry[Role]("role", "headscope.analysis.roles.methods")
 register, roles, role_of = _ROLES.register, _ROLES.all, _ROLES.get
 
 

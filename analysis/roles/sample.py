@@ -11,16 +11,16 @@ from typing import Any
 
 import torch
 
-from analysis.importance.positions import special_tokens
-from analysis.roles.passages import Link, Passage
-from analysis.roles.pieces import NO_WORD, owners_of, piece_spans, readable_text
-from analysis.roles.progress import Progress, Progressing, at_once
-from models.head_model import HeadModel
-from tasks.batching import Batch, EncodedRow, batched, text_budget
-from tasks.choices import KINDS, kind_of
-from tasks.encoding import longest_text, read_texts, text_inputs, text_tokens, tokenizer_of
-from tasks.generation import generated, start_token
-from tasks.vision import image_budget, image_rows, image_shape
+from headscope.analysis.importance.positions import special_tokens
+from headscope.analysis.roles.passages import Link, Passage
+from headscope.analysis.roles.search_progress import Progress, Progressing, at_once
+from headscope.analysis.roles.word_pieces import NO_WORD, owners_of, piece_spans, readable_text
+from headscope.models.head_model import HeadModel
+from headscope.tasks.batches.batching import Batch, EncodedRow, batched, text_budget
+from headscope.tasks.batches.encoding import longest_text, read_texts, text_inputs, text_tokens, tokenizer_of
+from headscope.tasks.generation import generated, start_token
+from headscope.tasks.model_kinds import KINDS, kind_of
+from headscope.tasks.vision import image_budget, image_rows, image_shape
 
 LONGEST = 256
 """Tokens that are read of a text."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from analysis.roles.role import Role, roles
-from models.shown import shown
+from headscope.analysis.roles.role import Role, roles
+from headscope.models.text import shown
 
 Roles = Mapping[str, Role]
 """By key, each with the thresholds that were asked for."""

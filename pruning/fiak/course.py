@@ -9,25 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.example_inputs import example_inputs, main_output
-from models.head_model import HeadModel
-from pruning.fiak.chosen import Choice, chosen
-from pruning.fiak.diversity import diversity
-from pruning.fiak.layers import PriorLayer, prior_layers
-from pruning.fiak.priors import priors_of, with_priors
-from pruning.fiak.pruned import masked, without_scores
-from pruning.fiak.selection import KeptLayer
-from pruning.fiak.summary import histograms
-from pruning.finetune import FineTuning, Progress, trainable_copy
-from pruning.mask import HeadMask
-from pruning.scratch import reinitialised
-from pruning.settings import Settings
-from pruning.surgery import without_heads
-from tasks.batching import collated
-from tasks.choices import kind_of
-from tasks.encoding import longest_text
-from tasks.paired import Comparison
-from tasks.task import SPLITS, Task
+from headscope.models.example_inputs import example_inputs, main_output
+from headscope.models.head_model import HeadModel
+from headscope.pruning.fiak.diversity import diversity
+from headscope.pruning.fiak.layers import PriorLayer, prior_layers
+from headscope.pruning.fiak.priors import priors_of, with_priors
+from headscope.pruning.fiak.pruned_attention import masked, without_scores
+from headscope.pruning.fiak.pruning_choice import Choice, chosen
+from headscope.pruning.fiak.selection import KeptLayer
+from headscope.pruning.fiak.summary import histograms
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
+from headscope.pruning.training.fine_tuning import FineTuning, Progress, reinitialised, trainable_copy
+from headscope.pruning.training.settings import Settings
+from headscope.tasks.batches.batching import collated
+from headscope.tasks.batches.encoding import longest_text
+from headscope.tasks.model_kinds import kind_of
+from headscope.tasks.statistics.paired_tests import Comparison
+from headscope.tasks.task import SPLITS, Task
 
 PRIORS, TUNING = "priors", "tuning"
 NEVER = 10**9

@@ -8,8 +8,8 @@ from itertools import combinations
 from jaxtyping import Float
 from torch import Tensor
 
-from models.capture import attention_maps
-from models.head_model import HeadModel
+from headscope.models.head_model import HeadModel
+from headscope.models.recording.maps import attention_maps
 
 
 def diversity(head_model: HeadModel, examples: Sequence[Mapping[str, Tensor]]) -> dict[str, float]:

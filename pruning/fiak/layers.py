@@ -11,11 +11,10 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from models.capture import watching
-from models.head_model import HeadModel
-from models.probe_inputs import accepted
-from models.sites import Site
-from models.sized_inputs import sized_inputs
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import accepted, sized_inputs
+from headscope.models.recording.maps import watching
+from headscope.models.sites import Site
 
 SELF_ATTENTION = ("encoder", "decoder")
 

@@ -24,9 +24,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.head_model import HeadModel
-from pruning.fiak.attention import Answer, Call, Rule, rule_of, with_rules
-from pruning.fiak.layers import PriorLayer
+from headscope.models.head_model import HeadModel
+from headscope.pruning.fiak.attention_rule import Answer, Call, Rule, rule_of, with_rules
+from headscope.pruning.fiak.layers import PriorLayer
 
 FLOOR = 1e-6
 PACE = 100.0

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pruning.fiak.layers import PriorLayer
-    from pruning.fiak.selection import KeptLayer
+    from headscope.pruning.fiak.layers import PriorLayer
+    from headscope.pruning.fiak.selection import KeptLayer
 
 BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, ValueError, RuntimeError, AttributeError,

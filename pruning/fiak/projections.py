@@ -13,10 +13,9 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache
 from transformers.pytorch_utils import Conv1D
 
-from models.head_model import HeadModel
-from models.probe_inputs import accepted
-from models.sites import Site
-from models.sized_inputs import sized_inputs
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import accepted, sized_inputs
+from headscope.models.sites import Site
 
 PROBE_LENGTH = 7
 PROBE_SCALE = 0.5
@@ -43,8 +42,8 @@ def skip_projections(model: nn.Module, rows: KeyRows, needed: Mapping[str, Bool[
 def key_rows(head_model: HeadModel, cores: Collection[str], length: int) -> KeyRows:
     """The rows that make keys and values in the attention modules at these paths.
 
-    Found by what they do, as in models/discovery.py: what a head gives at the last position depends on them at other
-    positions, and on rows that make queries only at its own. Inputs have at most `length` tokens.
+    Found by what they do, as in headscope/models/discovery.py: what a head gives at the last position depends on them
+    at other positions, and on rows that make queries only at its own. Inputs have at most `length` tokens.
     """
     model = head_model.model
     probes = {site.core: _Probe(site) for site in head_model.sites if site.core in cores}

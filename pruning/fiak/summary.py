@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from models.heads import HeadId
-from pruning.fiak.layers import PriorLayer
+from headscope.models.heads import HeadId
+from headscope.pruning.fiak.layers import PriorLayer
 
 BINS = 40
 WIDEST = 2.0

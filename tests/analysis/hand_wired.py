@@ -8,10 +8,10 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from tasks.classification import Classification, LabelledText
-from tasks.task import SPLITS, Splits, Task
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.tasks.classification import Classification, LabelledText
+from headscope.tasks.task import SPLITS, Splits, Task
 from tests.tasks.tiny import tokenizer
 
 IMPORTANT = HeadId("encoder", 1, 2)

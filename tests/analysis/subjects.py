@@ -6,14 +6,14 @@ from functools import cache
 
 import transformers as hf
 
-from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
-from models.head_model import HeadModel
-from tasks.classification import Classification, LabelledText
-from tasks.fidelity import Fidelity
-from tasks.language_modelling import LanguageModelling
-from tasks.task import Splits, Task
-from tasks.translation import TextPair, Translation
-from tasks.vision import Digits
+from headscope.models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
+from headscope.models.head_model import HeadModel
+from headscope.tasks.classification import Classification, LabelledText
+from headscope.tasks.fidelity import Fidelity
+from headscope.tasks.language_modelling import LanguageModelling
+from headscope.tasks.task import Splits, Task
+from headscope.tasks.translation import TextPair, Translation
+from headscope.tasks.vision import Digits
 from tests.families import TEXT, VISION
 from tests.tasks.sounds import listener, spoken
 from tests.tasks.tiny import TEXTS, sharpened, tiny, tokenizer

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import agreement as ours
-from analysis.agreement import Agreement, agreement, agreements, best, kendall, overlap, spearman
-from models.heads import HeadId
+from headscope.analysis import agreement as ours
+from headscope.analysis.agreement import Agreement, agreement, agreements, best, kendall, overlap, spearman
+from headscope.models.heads import HeadId
 from tests.reference import ranks as literal
 
 HEADS = [HeadId("encoder", layer, head) for layer in range(3) for head in range(4)]

@@ -9,18 +9,22 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from commands.masks import mask_of
-from jobs.kinds.attention import AttentionQuestion
-from jobs.kinds.dynamics import DynamicsRun
-from jobs.kinds.live import LiveQuestion
-from jobs.kinds.sweep import SweepRun
-from jobs.store import Store
-from models.fingerprint import fingerprint
-from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
-from models.loading import find_folder
-from pruning.budgets import parse_budgets
-from pruning.mask import HeadMask
-from tasks.readers import FORMATS, Source
+from headscope.cli.arguments import mask_of
+from headscope.models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.models.loading.loader import find_folder
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.search.budgets import parse_budgets
+from headscope.runs.kinds.attention import AttentionQuery
+from headscope.runs.kinds.dynamics import DynamicsRun
+from headscope.runs.kinds.live import LiveQuery
+from headscope.runs.kinds.sweep import SweepRun
+from headscope.runs.store import Store
+from headscope.tasks.readers import FORMATS, Source
+from headscope.web.grid.head_grid import MaskEdit, accepted
+from headscope.web.grid.mask_link import mask_in_link, read_mask, short_mask
+from headscope.web.page.choice import Choice, head_in_link
+from headscope.web.runs.role_facts import roles_run
 from tests.bad_input.mutations import (
     FILES,
     N_FILES,
@@ -32,10 +36,6 @@ from tests.bad_input.mutations import (
     broken_texts,
     sentence_of,
 )
-from ui.choice import Choice, head_in_link
-from ui.head_grid import MaskEdit, accepted
-from ui.mask_link import mask_in_link, read_mask, short_mask
-from ui.role_facts import roles_run
 
 GRID = HeadGrid(
     (
@@ -101,8 +101,8 @@ def read_link(store: Store) -> None:
     listed = st.query_params.get("checkpoints", "").split()
     kinds = [
         SweepRun(choice.model, **choice.judged),
-        LiveQuestion(choice.model, mask=st.query_params.get("mask", ""), **choice.judged),
-        AttentionQuestion(choice.model, text=st.query_params.get("text", "")),
+        LiveQuery(choice.model, mask=st.query_params.get("mask", ""), **choice.judged),
+        AttentionQuery(choice.model, text=st.query_params.get("text", "")),
         roles_run(choice),
         *([DynamicsRun(listed[-1], listed, **choice.judged)] if listed else []),
     ]
@@ -122,7 +122,7 @@ def broken_links() -> dict[str, list[str]]:
 
 def test_a_broken_link_is_read_or_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "home")
-    monkeypatch.setenv("HEADLIGHT_HOME", str(store.folder))
+    monkeypatch.setenv("HEADSCOPE_HOME", str(store.folder))
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     refused = 0
     for name, texts in broken_links().items():
@@ -139,7 +139,7 @@ def test_a_run_of_any_link_can_be_stored_and_found(tmp_path: Path) -> None:
     for text in [*broken_texts(STORED, seed=9, n=N_LINKS), *NAMES]:
 
         def asked(text: str = text) -> None:
-            run = store.submit(AttentionQuestion(text, text=text, mask=text).as_run(store.folder))
+            run = store.submit(AttentionQuery(text, text=text, mask=text).as_run(store.folder))
             assert store.get(run.id).spec["text"] == text
 
         sentence_of(asked)

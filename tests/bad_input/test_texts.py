@@ -7,19 +7,19 @@ import time
 import numpy as np
 import pytest
 
-from analysis.attention.bertviz_html import bertviz_html, sandboxed
-from analysis.attention.drawing import Drawing
-from analysis.attention.example import Example
-from analysis.attention.looking import see
-from models.head_model import HeadModel
-from models.loading import load
-from tasks.catalog import task_for
-from tasks.encoding import longest_text, text_inputs
-from tasks.own_data import Columns, read_task
-from tasks.readers import Source
+from headscope.analysis.attention.bertviz_html import bertviz_html, sandboxed
+from headscope.analysis.attention.drawing_content import Drawing
+from headscope.analysis.attention.example import Example
+from headscope.analysis.attention.example_run import see
+from headscope.models.head_model import HeadModel
+from headscope.models.loading.loader import load
+from headscope.tasks.batches.encoding import longest_text, text_inputs
+from headscope.tasks.own_data import Columns, read_task
+from headscope.tasks.readers import Source
+from headscope.tasks.task_catalog import task_for
+from headscope.web.cards.prediction_bars import answer_html
+from headscope.web.charts.matrix import matrix_html
 from tests.bad_input.mutations import sentence_of
-from ui.answers import answer_html
-from ui.matrix import matrix_html
 
 LONG = 100_000
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&lt;b"

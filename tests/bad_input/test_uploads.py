@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.uploads import keep, path_of
-from tasks.own_data import Columns, read_task, read_text_task
-from tasks.readers import FORMATS, BrokenRow, Source, preview, read_table, read_trees
+from headscope.runs.policy.uploads import keep, path_of
+from headscope.tasks.own_data import Columns, read_task, read_text_task
+from headscope.tasks.readers import FORMATS, BrokenRow, Source, preview, read_table, read_trees
 from tests.bad_input.mutations import FILES, N_FILES, N_KEPT, broken_files, check_sentence, sentence_of
 
 
@@ -53,7 +53,7 @@ def test_a_broken_file_is_kept_in_its_own_folder_or_refused(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "deep" / "home"
-    monkeypatch.setenv("HEADLIGHT_HOME", str(home))
+    monkeypatch.setenv("HEADSCOPE_HOME", str(home))
     n_kept = 0
     for name, content in broken_files(suffix, seed=2, n=N_KEPT):
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.load import MOST_GROWTH_MB, Measured, table
+from benchmarks.load import MOST_GROWTH_MB, MeasurementCache, table
 from benchmarks.load_session import MANY, Session
-from jobs.store import Store
+from headscope.runs.store import Store
 
-SIZES = {"server": 300.0, "worker desk-0": 900.0, "worker bench-0": 700.0}
+SIZES = {"server": 300.0, "worker interactive-0": 900.0, "worker batch-0": 700.0}
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def session(tmp_path: Path) -> Session:
     return Session(7, "http://127.0.0.1", MANY, Store(tmp_path), rounds=2)
 
 
-def measured(session: Session, **after: float) -> Measured:
-    return Measured([session], {"before": SIZES, "most": SIZES, "after": SIZES | after}, seconds=300.0)
+def measured(session: Session, **after: float) -> MeasurementCache:
+    return MeasurementCache([session], {"before": SIZES, "most": SIZES, "after": SIZES | after}, seconds=300.0)
 
 
 def test_sessions_that_went_round_and_memory_that_grew_as_much_as_allowed_keep_the_promise(session: Session) -> None:

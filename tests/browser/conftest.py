@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, ViewportSize, expect, sync_playwright
 
-from jobs.client import submit, wait
-from jobs.home import write_whole
-from jobs.kind import Kind
-from jobs.kinds.evaluation import EvaluationRun
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import ImportanceRun
-from jobs.kinds.methods import MethodsQuestion, code_mark
-from jobs.run import DONE
-from jobs.store import Store
-from jobs.users import entry
+from headscope.runs.client import submit, wait
+from headscope.runs.data_dir import write_whole
+from headscope.runs.kind import Kind
+from headscope.runs.kinds.evaluation import EvaluationRun
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.kinds.methods import MethodsQuery, code_mark
+from headscope.runs.policy.users import entry
+from headscope.runs.run import DONE
+from headscope.runs.store import Store
 from tools.app_server import BROWSER_FLAGS, AppServer, shared_server
 
 PATIENCE = 60_000  # milliseconds, for a busy machine
@@ -45,14 +45,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def server(shared_folder: Path) -> Iterator[AppServer]:
     """The one server of all tests that leave it as it is; what one test computed, another finds in its store."""
-    with shared_server(shared_folder / "open", ask_first_questions, {"HEADLIGHT_SLOTS": SLOTS}) as started:
+    with shared_server(shared_folder / "open", ask_first_questions, {"HEADSCOPE_SLOTS": SLOTS}) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def closed(shared_folder: Path) -> Iterator[AppServer]:
     """A server that asks for a password and trusts its proxy; each user has runs of their own."""
-    environment = {"HEADLIGHT_LOGIN": "password", "FORWARDED_ALLOW_IPS": "*"}
+    environment = {"HEADSCOPE_LOGIN": "password", "FORWARDED_ALLOW_IPS": "*"}
     with shared_server(shared_folder / "closed", add_users, environment) as started:
         yield started
 
@@ -67,8 +67,8 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ask_first_questions(home: Path) -> None:
     """What every page of the two models asks first is answered before, so that no test waits for a worker to start."""
     store = Store(home)
-    kinds: list[Kind] = [MethodsQuestion("", code_mark())]
-    kinds += [kind(model) for model in ("looker", "translator") for kind in (FactsQuestion, ImportanceRun)]
+    kinds: list[Kind] = [MethodsQuery("", code_mark())]
+    kinds += [kind(model) for model in ("looker", "translator") for kind in (FactsQuery, ImportanceRun)]
     for run in [submit(store, kind) for kind in kinds]:
         assert wait(store, run, LIMIT).state == DONE
 

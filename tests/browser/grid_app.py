@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
-from ui.head_grid import GridLook, MaskEdit, edit_mask, legend_html, look_html, select_head
-from ui.palette import css_variables
-from ui.shell import stylesheet, theme
+from headscope.models.heads import HeadBank, HeadGrid, HeadId, LayerHeads
+from headscope.web.charts.palette import css_variables
+from headscope.web.grid.head_grid import GridStyle, MaskEdit, edit_mask, legend_html, look_html, select_head
+from headscope.web.page.shell import stylesheet, theme
 
 HOSTILE = '<img src=x onerror="document.body.dataset.ran=1">'
 TRANSLATOR = HeadGrid(
@@ -30,22 +30,22 @@ ROLES = [
 ]
 
 
-def scored(grid: HeadGrid) -> GridLook:
+def scored(grid: HeadGrid) -> GridStyle:
     """A look of invented scores."""
-    return GridLook.of_scores({head: math.exp(3 * math.sin(7.3 * at + 1.7 * at * at)) for at, head in enumerate(grid)})
+    return GridStyle.of_scores({head: math.exp(3 * math.sin(7.3 * at + 1.7 * at * at)) for at, head in enumerate(grid)})
 
 
-def role_look(grid: HeadGrid) -> GridLook:
+def role_style(grid: HeadGrid) -> GridStyle:
     """Invented roles for two thirds of the heads, with second roles, a layer that needs a run and a hostile note."""
     letters = {head: ROLES[at * at % 11] for at, head in enumerate(grid) if at * at % 11 < len(ROLES)}
     second, missing = frozenset([grid.heads[9], grid.heads[5]]), frozenset(grid.layer("cross", 5))
     gone = frozenset(grid.layer("decoder", 5)[:2])
-    return GridLook(
+    return GridStyle(
         letters=letters, second_role=second, hatched=missing, removed=gone, notes={HeadId("encoder", 0, 0): HOSTILE}
     )
 
 
-def remembered(name: str, grid: HeadGrid, look: GridLook) -> HeadId | None:
+def remembered(name: str, grid: HeadGrid, look: GridStyle) -> HeadId | None:
     """A grid whose selected head is kept under the name."""
     st.session_state[name] = select_head(grid, look, key=f"grid-{name}", selected=st.session_state.get(name))
     return st.session_state[name]
@@ -67,7 +67,7 @@ def show_choice() -> None:
 def show_others() -> None:
     """Groups, uneven rows, shared layers and small multiples."""
     remembered("grouped", GROUPED, scored(GROUPED))
-    remembered("shared", SHARED, GridLook(shades={head: head.head / 11 for head in SHARED}, ramp="gate"))
+    remembered("shared", SHARED, GridStyle(shades={head: head.head / 11 for head in SHARED}, ramp="gate"))
     for name, column in zip(("left", "right"), st.columns(2), strict=True):
         with column:
             remembered(name, TRANSLATOR, replace(scored(TRANSLATOR), size="mini"))
@@ -97,8 +97,8 @@ with top[1].container(border=True):
 with bottom[0].container(border=True):
     show_editor()
 with bottom[1].container(border=True):
-    remembered("roles", TRANSLATOR, role_look(TRANSLATOR))
-    for name, grid, look in [("roles", TRANSLATOR, role_look(TRANSLATOR)), ("grouped", GROUPED, scored(GROUPED))]:
+    remembered("roles", TRANSLATOR, role_style(TRANSLATOR))
+    for name, grid, look in [("roles", TRANSLATOR, role_style(TRANSLATOR)), ("grouped", GROUPED, scored(GROUPED))]:
         st.container(key=f"picture-{name}").html(look_html(grid, look, theme()))
 if "large" in st.query_params:
     with st.container(border=True, width=732):

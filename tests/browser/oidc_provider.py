@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
-CLIENT = "headlight"
+CLIENT = "headscope"
 SECONDS = 300
 """How long a code and a token hold."""
 

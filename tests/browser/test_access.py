@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from headscope.web.page.site_map import MODEL, SITE_MAP
 from tests.browser.conftest import SCREEN
 from tests.browser.waiting import eventually
-from ui.site_map import MODEL, SITE_MAP
 
 pytestmark = pytest.mark.browser
 
 PAGES = [one for group in SITE_MAP.values() for one in group]
-LINKS = {one.title: "/" if one is MODEL else f"/{one.file.removeprefix('pages/').removesuffix('.py')}" for one in PAGES}
+LINKS = {one.title: "/" if one is MODEL else f"/{one.name}" for one in PAGES}
 LINKS |= {"an image": "/attention?model=looker&image=3&mask=encoder.0.1", "a matrix": "/attention?view=Matrix"}
 
 LOADING = "[data-testid=stMain] :is([data-testid=stSkeleton], [data-testid=stSpinner], [data-testid=stProgress])"

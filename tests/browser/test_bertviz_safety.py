@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Frame, Page, expect
 
-from analysis.attention.bertviz_html import LONGEST_TOKEN, bertviz_height, bertviz_html, sandboxed
-from analysis.attention.drawing import Drawing
-from analysis.attention.seen import Seen
-from models.heads import HeadId
+from headscope.analysis.attention.attention_record import Seen
+from headscope.analysis.attention.bertviz_html import LONGEST_TOKEN, bertviz_height, bertviz_html, sandboxed
+from headscope.analysis.attention.drawing_content import Drawing
+from headscope.models.heads import HeadId
 from tests.analysis.attention.made import HOSTILE, made_up
 
 pytestmark = pytest.mark.browser

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from headscope.web.charts.palette import IMPORTANCE, VARIABLES
 from tests.browser.waiting import eventually
 from tools.app_server import shared_server
-from ui.palette import IMPORTANCE, VARIABLES
 
 pytestmark = pytest.mark.browser
 

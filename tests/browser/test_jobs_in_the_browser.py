@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.client import run_here, submit, wait
-from jobs.kinds.evaluation import EvaluationRun
-from jobs.kinds.importance import ImportanceRun
-from jobs.run import CANCELLED, DONE
-from jobs.store import Store
+from headscope.runs.client import run_here, submit, wait
+from headscope.runs.kinds.evaluation import EvaluationRun
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.run import CANCELLED, DONE
+from headscope.runs.store import Store
 from tests.browser.test_login import sign_in
 from tools.app_server import AppServer, running_server
 
@@ -29,7 +29,7 @@ def test_a_killed_server_stops_no_run_and_the_open_page_comes_back(
         page.goto(f"{server.address}/runs?run={run.id}")  # a deep link, the first that this server gets
         expect(page.locator(".st-key-cancel button")).to_be_visible()
         expect(page.locator(".st-key-history canvas").first).to_be_visible()
-        expect(page.locator(".hl-logo")).to_have_text("Headlight")
+        expect(page.locator(".hl-logo")).to_have_text("Headscope")
         expect(page.get_by_role("link", name="Runs", exact=True)).to_be_visible()
         assert page.locator("[data-testid=stMainBlockContainer]").bounding_box()["width"] > 1000
         server.end(signal.SIGKILL)

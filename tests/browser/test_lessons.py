@@ -1,4 +1,4 @@
-"""A lesson as a class takes it, and questions answered by clicking; tests/ui/test_lessons_page.py has every step."""
+"""A lesson as a class takes it, and questions answered by clicking; tests/web/test_lessons_page.py has every step."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from jobs.run import DONE, WAITING
-from jobs.store import Store
-from lessons.lesson import lesson_of
+from headscope.runs.run import DONE, WAITING
+from headscope.runs.store import Store
+from headscope.web.lessons.lesson import lesson_of
+from headscope.web.runs.role_facts import RoleFacts
 from tools.app_server import AppServer
-from ui.role_facts import RoleFacts
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from jobs.home import write_whole
-from jobs.store import Store
+from headscope.runs.data_dir import write_whole
+from headscope.runs.store import Store
 from tests.browser.conftest import PASSWORD
 from tests.browser.downloads import download_of
 from tools.app_server import AppServer
@@ -51,7 +51,7 @@ def test_a_deep_link_to_a_fresh_server_asks_for_the_password_and_then_leads_ther
     expect(page).to_have_url(re.compile(r"/runs\?model=looker&run="))
     expect(page.locator("h1.hl-title")).to_have_text("Runs")
     expect(page.get_by_text("Signed in as ada")).to_be_visible()
-    assert [one["httpOnly"] for one in page.context.cookies() if one["name"] == "headlight_user"] == [True]
+    assert [one["httpOnly"] for one in page.context.cookies() if one["name"] == "headscope_user"] == [True]
 
 
 def test_two_users_see_their_own_runs_alone(open_page: Callable[..., Page], closed: AppServer) -> None:

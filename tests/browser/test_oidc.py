@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from jobs.kinds.evaluation import EvaluationRun
-from jobs.store import Store
+from headscope.runs.kinds.evaluation import EvaluationRun
+from headscope.runs.store import Store
+from headscope.web.page.markdown import JOINER
+from headscope.web.page.site_map import MODEL, SITE_MAP
 from tests.browser.downloads import download_of
 from tests.browser.oidc_provider import CLIENT, KEY, Provider, running_provider
 from tests.browser.test_login import cookies, status
 from tools.app_server import AppServer, running_server
-from ui.plain import JOINER
-from ui.site_map import MODEL, SITE_MAP
 
 pytestmark = pytest.mark.browser
 
 PAGES = [one for group in SITE_MAP.values() for one in group]
-LINKS = {one.title: "/" if one is MODEL else f"/{Path(one.file).stem}" for one in PAGES}
+LINKS = {one.title: "/" if one is MODEL else f"/{one.name}" for one in PAGES}
 ADA, BOB = "ada@example.org", "bob@example.org"
 REFUSED = {
     "eve@elsewhere.example": "eve@elsewhere.example may not use this server; ask who runs it",
@@ -76,8 +75,8 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
         filled = SECRETS.format(client=CLIENT, secret=provider.client_secret, provider=provider.address)
         (folder / "secrets.toml").write_text(filled)
         environment.setenv("STREAMLIT_SECRETS_FILES", str(folder / "secrets.toml"))
-        environment.setenv("HEADLIGHT_LOGIN", "oidc")
-        environment.setenv("HEADLIGHT_OIDC_ALLOWED", "@example.org")
+        environment.setenv("HEADSCOPE_LOGIN", "oidc")
+        environment.setenv("HEADSCOPE_OIDC_ALLOWED", "@example.org")
         with running_server(home) as server:
             provider.redirect_uri = f"{server.address}/oauth2callback"
             yield Closed(server, provider, run)

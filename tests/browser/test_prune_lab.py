@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
-from jobs.client import wait
-from jobs.run import CANCELLED
-from jobs.store import Store
-from tasks.catalog import SPECIMEN_TASKS
+from headscope.runs.client import wait
+from headscope.runs.run import CANCELLED
+from headscope.runs.store import Store
+from headscope.tasks.task_catalog import SPECIMEN_TASKS
 from tests.browser.downloads import downloaded
 from tests.browser.waiting import eventually
 from tools.app_server import ROOT, AppServer
@@ -26,12 +26,12 @@ CELLS = '.hl-editing [role="gridcell"]'
 OFF = ".hl-editing .hl-off"
 RELOADED = """
 import sys
-from models.head_model import HeadModel
-from tasks.chosen import chosen_task
+from headscope.models.head_model import HeadModel
+from headscope.tasks.task_selection import chosen_task
 
 folder = sys.argv[1]
 {snippet}
-from models.loading import load
+from headscope.models.loading.loader import load
 head_model = HeadModel.of(model, load(folder).tokenizer)
 task, _ = chosen_task(head_model, sys.argv[2])
 estimate = task.estimates(task.outcomes(head_model, "development"))[0]
@@ -41,7 +41,7 @@ POINTS = """() => [...document.querySelectorAll('.st-key-sweep-chart .js-plotly-
   .flatMap((chart) => chart.data ?? []).filter((line) => line.legendgroup === "0" && line.name)
   .reduce((n, line) => n + line.x.length, 0)"""
 MODEL = "looker"
-"""The cheapest; tests/pruning/test_export_specimen.py loads every other specimen again after it was pruned."""
+"""The cheapest; tests/pruning/export/test_export_specimen.py loads every other specimen again after it was pruned."""
 
 PATIENT = 300_000
 """Milliseconds in which a worker, which gives way to all else, makes the first points of a sweep."""

@@ -19,11 +19,11 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from headscope.web.server.guard import HEADERS
+from headscope.web.server.tries import FREE_TRIES
 from tests.browser.conftest import PASSWORD
 from tests.docs.blocks import blocks
 from tools.app_server import AppServer
-from ui.guard import HEADERS
-from ui.tries import FREE_TRIES
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
 pytestmark = [
@@ -65,8 +65,8 @@ def proxy(closed: AppServer, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     certificate = _certificate(place)
     changed = {
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        "http://headlight:8501;": f"http://127.0.0.1:{closed.port};",
-        "headlight.example.org": "127.0.0.1",
+        "http://headscope:8501;": f"http://127.0.0.1:{closed.port};",
+        "headscope.example.org": "127.0.0.1",
         "/etc/nginx/certificates": str(place),
     }
     text = blocks(PAGE, "nginx")[0]
@@ -119,7 +119,7 @@ def test_a_page_opens_over_https_with_its_web_socket_and_a_secure_cookie(
     expect(page.locator("h1.hl-title")).to_have_text("Runs")
     expect(page.get_by_text("Signed in as ada")).to_be_visible()
     assert {one.partition("/_stcore")[0] for one in sockets} == {f"wss://127.0.0.1:{proxy.port}"}
-    given = [one for one in page.context.cookies() if one["name"] == "headlight_user"]
+    given = [one for one in page.context.cookies() if one["name"] == "headscope_user"]
     assert [(one["secure"], one["httpOnly"], one["sameSite"]) for one in given] == [(True, True, "Lax")]
 
 
@@ -162,11 +162,11 @@ def test_a_body_that_is_larger_than_any_upload_ends_at_the_proxy(proxy: Proxy) -
 
 def _certificate(place: Path) -> Path:
     """One that this machine signs for itself, in the names of the page."""
-    pem = place / "headlight.pem"
+    pem = place / "headscope.pem"
     subprocess.run(
         [
             "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(place / "headlight.key"), "-out", str(pem),
+            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(place / "headscope.key"), "-out", str(pem),
         ],
         check=True, capture_output=True,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tasks.natural import CONLLU
+from headscope.tasks.natural import CONLLU
 from tests.browser.downloads import downloaded
 
 pytestmark = pytest.mark.browser

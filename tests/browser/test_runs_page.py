@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from jobs.client import submit, wait
-from jobs.kinds.sweep import SweepRun
-from jobs.run import DONE, Run
-from jobs.store import Store
+from headscope.runs.client import submit, wait
+from headscope.runs.kinds.sweep import SweepRun
+from headscope.runs.run import DONE, Run
+from headscope.runs.store import Store
 from tests.browser.downloads import downloaded
 from tests.browser.waiting import Traffic, eventually
 from tools.app_server import AppServer
@@ -40,7 +40,7 @@ def test_ticked_runs_are_compared_on_one_chart_with_a_front(page: Page, swept: t
     expect(page.locator(".st-key-compare-chart")).to_contain_text("Sweep of reader: taylor")
     expect(page.locator(".st-key-compare-chart")).to_contain_text("Random order, mean and range of 5")
     expect(page.locator(".st-key-charts")).to_contain_text("models are worth keeping")
-    expect(page.locator(".st-key-picked-run")).to_contain_text("python cli.py sweep reader")
+    expect(page.locator(".st-key-picked-run")).to_contain_text("headscope sweep reader")
 
 
 def test_a_run_gets_another_name_and_keeps_it(page: Page, swept: tuple[AppServer, list[Run]]) -> None:

@@ -54,7 +54,7 @@ def test_a_tour_that_was_closed_stays_away_in_this_browser_only(
     page.get_by_role("button", name="Close the tour").click()
     expect(page.locator(".st-key-tour")).to_have_count(0)
     expect(page.locator(".hl-specimen").first).to_be_visible()
-    page.wait_for_function("document.cookie.includes('headlight-tour=seen')")
+    page.wait_for_function("document.cookie.includes('headscope-tour=seen')")
     page.goto(server.address)
     expect(page.locator(".hl-specimen").first).to_be_visible()
     expect(page.locator(".st-key-tour")).to_have_count(0)

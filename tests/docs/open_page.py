@@ -16,8 +16,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from jobs.store import Store
-from jobs.workers import running_workers
+from headscope.runs.execution.workers import running_workers
+from headscope.runs.store import Store
 
 TITLE = "Relative gradient"
 PATIENCE = 400.0

@@ -20,23 +20,23 @@ from tools.check_docs import untold_methods
 ROOT = DOCS.parent
 PAGE = "adding-a-method.md"
 TITLED = re.compile(r'^```python title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-METHOD, TEST = "analysis/importance/relative.py", "tests/analysis/test_relative.py"
+METHOD, TEST = "analysis/importance/methods/relative.py", "tests/analysis/test_relative.py"
 UNTOLD = "docs/importance.md: no row of the table tells of the importance method relative"
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "build", "runs")
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "build")
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """The project as it is, in a folder that may be changed; it keeps what it computes to itself."""
-    return Path(shutil.copytree(ROOT, tmp_path / "project", ignore=LEFT_OUT))
+    return Path(shutil.copytree(ROOT, tmp_path / "project", symlinks=True, ignore=LEFT_OUT))
 
 
 def done(tree: Path, line: str) -> subprocess.CompletedProcess[str]:
     """What a command of the page does there."""
-    own = {"HEADLIGHT_HOME": str(tree.parent / "home"), "PYTHONPATH": str(tree)}
+    own = {"HEADSCOPE_HOME": str(tree.parent / "home"), "PYTHONPATH": str(tree)}
     program, *words = shlex.split(line)
-    if words[0] == "cli.py":
-        return fresh.run(*words, cwd=tree, environment=own)
+    if program == "headscope":
+        return fresh.run(program, *words, cwd=tree, environment=own)
     python = [sys.executable] if program == "python" else [sys.executable, "-m", program]
     return subprocess.run(
         [*python, *words], cwd=tree, env=os.environ | own, capture_output=True, text=True, timeout=800
@@ -65,7 +65,7 @@ def test_the_page_leads_to_a_method_in_the_registry_the_running_app_the_tests_an
     assert "offered before: False\noffered after: True\n" in page.stdout
     assert "problem:" not in page.stdout
 
-    listed, scored, changed = (done(tree, line).stdout for line in commands("python cli.py "))  # step 2
+    listed, scored, changed = (done(tree, line).stdout for line in commands("headscope "))  # step 2
     assert re.search(r"^relative .*\(ours\)\n +--option floor=0.001$", listed, re.MULTILINE)
     first, second = (re.findall(r"encoder\.\d\.\d +(\S+)", one) for one in (scored, changed))
     assert len(first) == len(second) == 36

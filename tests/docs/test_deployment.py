@@ -6,9 +6,9 @@ import re
 
 import yaml
 
+from headscope.web.server.guard import HEADERS
 from tests.docs.blocks import blocks
 from tools.try_container import LIMITS
-from ui.guard import HEADERS
 
 
 def test_a_proxy_before_an_app_without_a_door_sends_the_headers_of_the_door_and_no_others() -> None:
@@ -19,7 +19,7 @@ def test_a_proxy_before_an_app_without_a_door_sends_the_headers_of_the_door_and_
 
 
 def test_the_container_is_tried_with_the_limits_of_the_compose_file() -> None:
-    service = yaml.safe_load(blocks("deployment.md", "yaml")[0])["services"]["headlight"]
+    service = yaml.safe_load(blocks("deployment.md", "yaml")[0])["services"]["headscope"]
     assert {key: service.get(key) for key in LIMITS} == {
         "read_only": True, "tmpfs": ["/tmp"], "cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"],
         "init": True, "mem_limit": "8g", "pids_limit": 512,

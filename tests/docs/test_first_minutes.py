@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.importance.scores import Scores
-from jobs.client import run_here
-from jobs.kinds.facts import FactsQuestion
-from jobs.kinds.importance import ImportanceRun
-from jobs.kinds.live import LiveQuestion
-from jobs.store import Store
-from models.heads import HeadGrid
+from headscope.analysis.importance.scores import Scores
+from headscope.models.heads import HeadGrid
+from headscope.runs.client import run_here
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.kinds.importance import ImportanceRun
+from headscope.runs.kinds.live import LiveQuery
+from headscope.runs.store import Store
+from headscope.web.charts.metric_text import metric_text
+from headscope.web.grid.presets import least_important
 from tools.first_minutes import DARK, MEASURING, PALE, check_told, part_of
-from ui.metric_text import metric_text
-from ui.presets import least_important
 
 MANY = 9
 """Heads of the preset, as the document says."""
@@ -24,10 +24,10 @@ MANY = 9
 def test_the_walk_states_the_accuracy_of_every_mask(tmp_path: Path) -> None:
     store = Store(tmp_path)
     scores = Scores.from_json(run_here(store, ImportanceRun("looker")).result).values
-    grid = HeadGrid.from_json(run_here(store, FactsQuestion("looker")).result["grid"])
+    grid = HeadGrid.from_json(run_here(store, FactsQuery("looker")).result["grid"])
     pale = grid.spell(least_important(grid, scores, MANY))
     for name, mask in zip(MEASURING, (PALE, f"{DARK} {PALE}", pale), strict=True):
-        point = run_here(store, LiveQuestion("looker", mask)).result
+        point = run_here(store, LiveQuery("looker", mask)).result
         value = metric_text(point["metric"], point["value"]).replace("\N{NO-BREAK SPACE}", " ")
         assert value in part_of(name), name
     assert f"*Least important*, {MANY} heads" in part_of(MEASURING[-1])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pruning.evaluation import Evaluator
-from pruning.export import read_record
-from pruning.mask import HeadMask
+from headscope.pruning.evaluation.evaluator import Evaluator
+from headscope.pruning.export.exporter import read_record
+from headscope.pruning.masks import HeadMask
 from tests.docs.blocks import blocks
 
 MOST_LINES = 20
@@ -22,7 +22,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("HEADLIGHT_HOME", str(folder / "runs"))
+        patch.setenv("HEADSCOPE_HOME", str(folder / "runs"))
         for number, code in enumerate(blocks("library.md", "python")):
             exec(compile(code, f"library.md, block {number}", "exec"), names)
     return names | {"folder": folder}
@@ -63,5 +63,5 @@ def test_the_curve_begins_with_the_unpruned_model_and_ends_without_heads(session
 def test_the_run_is_in_the_store_and_the_report_on_disk(session: dict[str, Any]) -> None:
     folder: Path = session["folder"]
     assert session["run"].state == "done"
-    assert (folder / "runs" / "headlight.sqlite").is_file()
+    assert (folder / "runs" / "headscope.sqlite").is_file()
     assert session["run"].fingerprint in (folder / "report.html").read_text(encoding="utf-8")

@@ -7,17 +7,17 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from analysis.importance.gradient import gate_gradients, token_gradients
-from analysis.importance.wanda import Wanda
-from models.gating import gated
-from models.head_model import HeadModel
-from pruning.finetune import FineTuning
-from pruning.gates.l0 import L0
-from pruning.gates.training import GateTraining, Plan
-from pruning.rescaling import Sums, folded
-from pruning.settings import Settings
-from pruning.surgery import without_heads
-from tasks.ablating import MaskedLosses, open_gates
+from headscope.analysis.importance.methods.gradient import gate_gradients, token_gradients
+from headscope.analysis.importance.methods.wanda import Wanda
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.pruning.surgery import without_heads
+from headscope.pruning.training.fine_tuning import FineTuning
+from headscope.pruning.training.gate_training import GateTraining, Plan
+from headscope.pruning.training.gates.l0 import L0
+from headscope.pruning.training.rescaling import Sums, folded
+from headscope.pruning.training.settings import Settings
+from headscope.tasks.batches.masked_losses import MaskedLosses, open_gates
 from tests.gpu.subjects import Subject
 
 

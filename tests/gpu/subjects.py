@@ -8,15 +8,15 @@ from functools import cache
 
 import torch
 
-from models.gating import uninstall
-from models.head_model import HeadModel
-from pruning.mask import HeadMask
-from tasks.batching import Batch
-from tasks.classification import Classification, LabelledText
-from tasks.language_modelling import LanguageModelling
-from tasks.task import Splits, Task
-from tasks.translation import TextPair, Translation
-from tasks.vision import Digits
+from headscope.models.gating import uninstall
+from headscope.models.head_model import HeadModel
+from headscope.pruning.masks import HeadMask
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.classification import Classification, LabelledText
+from headscope.tasks.language_modelling import LanguageModelling
+from headscope.tasks.task import Splits, Task
+from headscope.tasks.translation import TextPair, Translation
+from headscope.tasks.vision import Digits
 from tests.families import FAMILIES
 from tests.tasks.tiny import TEXTS, sharpened, tiny
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.devices import in_parts, mixed_precision, widest
-from models.gating import gated
-from pruning.rescaling import rescaling
+from headscope.models.devices import in_parts, mixed_precision, widest
+from headscope.models.gating import gated
+from headscope.pruning.training.rescaling import rescaling
 from tests.gpu.paths import PATHS
 from tests.gpu.subjects import KINDS, subject
 
@@ -32,7 +32,7 @@ def device() -> str:
 @pytest.fixture
 def plain_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without bfloat16, so that numbers can be compared."""
-    for module in ("pruning.finetune", "pruning.gates.training"):
+    for module in ("headscope.pruning.training.fine_tuning", "headscope.pruning.training.gate_training"):
         monkeypatch.setattr(f"{module}.mixed_precision", lambda _: mixed_precision(torch.device("cpu")))
 
 

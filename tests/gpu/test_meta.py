@@ -8,9 +8,9 @@ import pytest
 import torch
 import transformers
 
-from tasks.batching import collated
-from tasks.fidelity import Fidelity, choice_rows
-from tasks.task import Splits
+from headscope.tasks.batches.batching import collated
+from headscope.tasks.fidelity import Fidelity, choice_rows
+from headscope.tasks.task import Splits
 from tests.gpu.one_device import OneDevice
 from tests.gpu.paths import PATHS
 from tests.gpu.subjects import KINDS, subject

@@ -9,10 +9,10 @@ import transformers as hf
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from models.capture import watching
-from models.head_model import HeadModel
-from models.probe_inputs import probe_inputs
-from models.sites import Site
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import probe_inputs
+from headscope.models.recording.maps import watching
+from headscope.models.sites import Site
 from tests.families import FAMILIES, GROUPED
 
 VARIANTS = {

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
-from models.capture import attention_maps, summarise
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.loading import load
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.loading.loader import load
+from headscope.models.recording.maps import attention_maps, summarise
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 
 KERNELS = ("eager", "sdpa")
 MASKS = {

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention_statistics import QuerySums, diagonal_sums, entropies, query_sums
+from headscope.models.recording.attention_statistics import QuerySums, diagonal_sums, entropies, query_sums
 
 
 def random_attention(batch: int, heads: int, queries: int, keys: int) -> Tensor:

@@ -17,18 +17,18 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from cli import main
-from jobs.client import run_here
-from jobs.kinds.attention import AttentionQuestion
-from jobs.kinds.facts import FactsQuestion
-from jobs.run import FAILED
-from jobs.store import Store
-from models import fitting
-from models.catalog import specimen_folder
-from models.devices import pick_device
-from models.fingerprint import fingerprint
-from models.fitting import check_room, free_memory
-from models.loading import load
+from headscope.cli.main import main
+from headscope.models.devices import pick_device
+from headscope.models.loading import checks
+from headscope.models.loading.checks import check_room, free_memory
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.models.loading.known_models import specimen_folder
+from headscope.models.loading.loader import load
+from headscope.runs.client import run_here
+from headscope.runs.kinds.attention import AttentionQuery
+from headscope.runs.kinds.facts import FactsQuery
+from headscope.runs.run import FAILED
+from headscope.runs.store import Store
 from tests.bad_input.mutations import check_sentence
 from tests.families import family
 
@@ -311,8 +311,8 @@ def test_what_is_no_plain_file_is_refused_and_never_read(put: Callable[[Path], N
     "content", [b"", b"{", b"[]", b"\xff\xff", b"[" * 100_000, b'{"version": "1.0", "model": {"type": "BPE"}}']
 )
 def test_a_broken_tokenizer_leaves_a_model_that_says_so_when_it_is_to_read(content: bytes, tmp_path: Path) -> None:
-    from analysis.attention.example import Example
-    from analysis.attention.looking import see
+    from headscope.analysis.attention.example import Example
+    from headscope.analysis.attention.example_run import see
 
     folder = Path(shutil.copytree(specimen_folder("reader"), tmp_path / "reader"))
     (folder / "tokenizer.json").write_bytes(content)
@@ -355,7 +355,7 @@ def test_a_tokenizer_that_gives_up_is_one_sentence_in_the_shell_and_in_a_run(
     text = "a" * 40 + "b"
     assert main(["attention", str(folder), text]) == 2
     check_sentence(capsys.readouterr().err.strip().splitlines()[-1])
-    run = run_here(Store(tmp_path / "home"), AttentionQuestion(str(folder), text=text))
+    run = run_here(Store(tmp_path / "home"), AttentionQuery(str(folder), text=text))
     assert run.state == FAILED
     check_sentence(run.message)
 
@@ -367,14 +367,14 @@ def test_a_model_that_cannot_fit_is_refused_with_the_sizes_before_it_is_loaded(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needed = 4 * sum(one.numel() for one in load_file(folder / "model.safetensors").values())
-    monkeypatch.setattr(fitting, "free_memory", lambda _: {"this machine": needed - 1})
+    monkeypatch.setattr(checks, "free_memory", lambda _: {"this machine": needed - 1})
     told: list[str] = []
     with pytest.raises(ValueError, match="the weights need 0 MB and this machine has 0 MB free; take a smaller model"):
         load(folder, progress=told.append)
     assert "reading the weights" not in told
-    monkeypatch.setattr(fitting, "free_memory", lambda _: {"this machine": needed})
+    monkeypatch.setattr(checks, "free_memory", lambda _: {"this machine": needed})
     load(folder)
-    monkeypatch.setattr(fitting, "free_memory", lambda _: {"this machine": needed - 1})
+    monkeypatch.setattr(checks, "free_memory", lambda _: {"this machine": needed - 1})
     load(folder, dtype="bfloat16")  # half of it
 
 
@@ -386,7 +386,7 @@ def test_sizes_are_told_in_units_that_people_use() -> None:
 def test_free_memory_is_that_of_the_machine_the_container_and_the_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting, "CGROUP", tmp_path)
+    monkeypatch.setattr(checks, "CGROUP", tmp_path)
     machine = free_memory(torch.device("cpu"))["this machine"]
     assert 0 < machine <= psutil.virtual_memory().total
     for name, text in (("memory.max", "5000\n"), ("memory.current", "3000\n"), ("memory.stat", "inactive_file 700\n")):
@@ -419,7 +419,7 @@ def test_a_bad_folder_is_one_sentence_in_the_shell_and_in_a_run(
     told = capsys.readouterr().err.strip().splitlines()[-1]
     assert "num_hidden_layers is 1000000" in told
     check_sentence(told)
-    run = run_here(Store(tmp_path / "home"), FactsQuestion(str(folder)))
+    run = run_here(Store(tmp_path / "home"), FactsQuery(str(folder)))
     assert run.state == FAILED
     assert "num_hidden_layers is 1000000" in run.message
     check_sentence(run.message)

@@ -12,16 +12,16 @@ from torch import Tensor, nn
 from transformers import AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
 
-from models import capture
-from models.attention_statistics import HeadStatistics, query_sums
-from models.capture import WATCHED, attention_maps, summarise, watching
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.probe_inputs import probe_inputs
-from models.sites import Site
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.inputs import probe_inputs
+from headscope.models.recording import maps as capture
+from headscope.models.recording.attention_statistics import HeadStatistics, query_sums
+from headscope.models.recording.maps import WATCHED, attention_maps, summarise, watching
+from headscope.models.sites import Site
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import FAMILIES, TEXT
 from tests.models.capture_reference import (
     EAGER_ONLY,

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.contexts import watching_contexts
-from models.example_inputs import output_tensor
-from models.gating import gated, install
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.probe_inputs import probe_inputs
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.example_inputs import output_tensor
+from headscope.models.gating import gated, install
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.inputs import probe_inputs
+from headscope.models.recording.head_outputs import watching_contexts
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import FAMILIES, family
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from models.devices import in_parts, is_out_of_memory, mixed_precision, widest
+from headscope.models.devices import in_parts, is_out_of_memory, mixed_precision, widest
 
 
 class Cramped:

@@ -5,9 +5,9 @@ import torch
 import transformers as hf
 from torch import nn
 
-from models.discovery import discover
-from models.head_model import HeadModel
-from models.sites import Site
+from headscope.models.discovery import discover
+from headscope.models.head_model import HeadModel
+from headscope.models.sites import Site
 from tests.families import FAMILIES, family
 
 SEQ2SEQ = {"marian", "bart", "m2m100", "t5", "whisper"}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from models.example_inputs import FEWEST, example_inputs, n_positions
-from models.loading import load
+from headscope.models.example_inputs import FEWEST, example_inputs, n_positions
+from headscope.models.loading.loader import load
 from tests.families import FAMILIES, family
 
 READS = [name for name in FAMILIES if family(name).model.main_input_name == "input_ids"]

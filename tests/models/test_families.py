@@ -9,16 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.example_inputs import example_inputs, main_output
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.loading import load
-from pruning.export import export, read_record, save_pruned, verify
-from pruning.mask import HeadMask
-from pruning.proof import attending, attention_implementations
-from pruning.stock_format import with_zeroed_heads
-from pruning.surgery import without_heads
+from headscope.models.example_inputs import example_inputs, main_output
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.loading.loader import load
+from headscope.pruning.export.exporter import export, read_record, save_pruned, verify
+from headscope.pruning.export.proof import attending, attention_implementations
+from headscope.pruning.export.stock_format import with_zeroed_heads
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import FAMILIES, family, masks, shallow
 
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -142,7 +142,7 @@ def test_the_smaller_model_generates_what_the_masked_one_generates(name: str, ki
 
 @every_family
 @pytest.mark.parametrize("form", ["stock", "standalone"])
-def test_exports_for_people_without_headlight_are_equal_to_the_mask(name: str, form: str, tmp_path: Path) -> None:
+def test_exports_for_people_without_headscope_are_equal_to_the_mask(name: str, form: str, tmp_path: Path) -> None:
     head_model = family(name)
     proof = export(head_model, masks(head_model.grid)["random"], tmp_path / form, form)
     assert proof.equal and proof.max_difference < 1e-5

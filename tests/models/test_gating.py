@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.example_inputs import example_inputs, main_output
-from models.gating import gated, uninstall
-from models.head_model import HeadModel
+from headscope.models.example_inputs import example_inputs, main_output
+from headscope.models.gating import gated, uninstall
+from headscope.models.head_model import HeadModel
 from tests.families import family
 
 

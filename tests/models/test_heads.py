@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.heads import BANKS, HeadBank, HeadGrid, HeadId, LayerHeads
+from headscope.models.heads import BANKS, HeadBank, HeadGrid, HeadId, LayerHeads
 
 GRID = HeadGrid(
     (

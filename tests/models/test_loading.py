@@ -9,9 +9,9 @@ import huggingface_hub
 import pytest
 import torch
 
-from models.devices import pick_device, pick_dtype
-from models.example_inputs import example_inputs, main_output
-from models.loading import HUB_FILES, load
+from headscope.models.devices import pick_device, pick_dtype
+from headscope.models.example_inputs import example_inputs, main_output
+from headscope.models.loading.loader import HUB_FILES, load
 from tests.families import family
 
 

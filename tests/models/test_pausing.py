@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.pausing import may_pause, pausing
+from headscope.models.pausing import may_pause, pausing
 
 
 def test_a_pause_is_called_inside_its_context_alone_and_the_inner_one_goes_first() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from models.registry import Registry
+from headscope.models.registry import Registry
 
 
 def test_files_of_the_package_register_themselves_before_the_first_answer(
@@ -14,7 +14,9 @@ def test_files_of_the_package_register_themselves_before_the_first_answer(
     monkeypatch.syspath_prepend(str(tmp_path))
     package = tmp_path / "shapes"
     package.mkdir()
-    (package / "__init__.py").write_text("from models.registry import Registry\nknown = Registry('shape', 'shapes')\n")
+    (package / "__init__.py").write_text(
+        "from headscope.models.registry import Registry\nknown = Registry('shape', 'shapes')\n"
+    )
     for name in ("square", "circle"):
         code = f"import shapes\n\n@shapes.known.register\nclass Shape:\n    key = '{name}'\n"
         (package / f"{name}.py").write_text(code)
@@ -26,7 +28,7 @@ def test_files_of_the_package_register_themselves_before_the_first_answer(
 
 
 def test_another_attribute_may_be_the_key() -> None:
-    known: Registry[object] = Registry("word", "models", key="name")
+    known: Registry[object] = Registry("word", "headscope.models", key="name")
 
     @known.register
     class Word:

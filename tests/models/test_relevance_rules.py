@@ -12,9 +12,9 @@ from torch.nn import functional
 from transformers.activations import ACT2FN
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
-from models.head_model import HeadModel
-from models.relevance_operations import AttentionRule
-from models.relevance_rules import RelevancePass, relevance_rules
+from headscope.models.head_model import HeadModel
+from headscope.models.relevance.operations import AttentionRule
+from headscope.models.relevance.rules import RelevancePass, relevance_rules
 from tests.models.capture_reference import lively, padded_inputs
 from tests.reference.lrp import layer_norm, linear
 

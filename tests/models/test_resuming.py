@@ -13,16 +13,15 @@ import torch
 import transformers as hf
 from torch import Tensor, nn
 
-from models.example_inputs import output_tensor
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.probe_inputs import accepted, probe_inputs
-from models.resuming import Recording, recording, resuming
-from models.sites import Site
-from models.ungoverned import ungoverned
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.example_inputs import output_tensor
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.inputs import accepted, probe_inputs
+from headscope.models.partial_forward import Recording, recording, resuming, ungoverned
+from headscope.models.sites import Site
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import FAMILIES, TEXT, family
 
 EVERY_FAMILY = pytest.mark.parametrize("name", FAMILIES)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from models.catalog import specimen_folder, specimen_names
-from models.loading import load
-from models.side_files import GENERATION, IMAGES, SMALL, TOKENIZER, VOCABULARY, check_text_files
-from tasks.generation import generated
+from headscope.models.loading.known_models import specimen_folder, specimen_names
+from headscope.models.loading.loader import load
+from headscope.models.loading.side_files import GENERATION, IMAGES, SMALL, TOKENIZER, VOCABULARY, check_text_files
+from headscope.tasks.generation import generated
 from tests.bad_input.mutations import check_sentence
 
 BAD: dict[str, dict[str, list[Any]]] = {

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models import loading
-from models.example_inputs import example_inputs
-from models.gating import gated
-from models.loading import load
-from models.spreading import layout
+from headscope.models.example_inputs import example_inputs
+from headscope.models.gating import gated
+from headscope.models.loading import loader
+from headscope.models.loading.loader import load
+from headscope.models.loading.placement import layout
 
 GB = 2**30
 
@@ -45,7 +45,7 @@ def test_a_model_that_is_spread_computes_the_same_under_gates(monkeypatch: pytes
     plain = load("looker", device="cpu")
     own = [name for name, one in plain.model.named_modules() if list(one.parameters(recurse=False))]
     places = {name: "disk" if name.startswith("vit.layers.5.") else "cpu" for name in own}
-    monkeypatch.setattr(loading, "layout", lambda *_: places)
+    monkeypatch.setattr(loader, "layout", lambda *_: places)
     spread = load("looker", device="cpu")
     assert next(spread.model.get_submodule("vit.layers.5").parameters()).is_meta, "it is read when it is needed"
     batch, gates = example_inputs(plain), torch.arange(36.0) % 2

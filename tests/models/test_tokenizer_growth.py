@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tokenizers import Regex, Tokenizer, normalizers
 
-from cli import main
-from models.catalog import specimen_folder
-from models.loading import load
-from models.tokenizer_growth import MOST, grows_without_bound, growth
+from headscope.cli.main import main
+from headscope.models.loading.known_models import specimen_folder
+from headscope.models.loading.loader import load
+from headscope.models.loading.tokenizer_growth import MOST, grows_without_bound, growth
 
 TENFOLD = [{"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 10} for _ in range(12)]
 INSERTS = [{"type": "Replace", "pattern": {"Regex": "x*"}, "content": "x"} for _ in range(40)]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from models import loading, tokenizer_trial
-from models.catalog import specimen_folder
-from models.loading import load
-from models.tokenizer_trial import passes
+from headscope.models.loading import loader, tokenizer_trial
+from headscope.models.loading.known_models import specimen_folder
+from headscope.models.loading.loader import load
+from headscope.models.loading.tokenizer_trial import passes
 from tests.models.test_tokenizer_growth import rewrite, template
 
 
@@ -72,5 +72,5 @@ def test_a_tokenizer_that_fails_its_trial_is_none_and_nothing_else_is_said(
 
 
 def test_every_model_that_reads_is_tried_before_it_is_loaded(reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "passes", lambda _: False)
+    monkeypatch.setattr(loader, "passes", lambda _: False)
     assert load(reader).tokenizer is None

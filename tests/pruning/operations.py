@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.head_model import HeadModel
-from models.sized_inputs import sized_inputs
-from pruning.proof import attending, attention_implementations
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import sized_inputs
+from headscope.pruning.export.proof import attending, attention_implementations
 
 
 def counted(head_model: HeadModel, length: int) -> int:

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from safetensors import SafetensorError
 
-import cli
-from jobs.execute import _end
-from jobs.run import STOPPED
-from jobs.store import Store
-from models.heads import HeadId
-from models.writing import writing
-from pruning import proof
-from pruning.export import export
-from pruning.mask import HeadMask
+from headscope.cli import main as cli
+from headscope.models.heads import HeadId
+from headscope.models.writing import writing
+from headscope.pruning.export import proof
+from headscope.pruning.export.exporter import export
+from headscope.pruning.masks import HeadMask
+from headscope.runs.execution.execute import _end
+from headscope.runs.run import STOPPED
+from headscope.runs.store import Store
 from tests.bad_input.mutations import check_sentence
 from tests.families import family
-from tests.jobs.counting import Counting
+from tests.runs.counting import Counting
 
 FULL = "I/O error: No space left on device (os error 28)"
 
@@ -69,7 +69,7 @@ def test_a_picture_that_cannot_be_written_leaves_no_file(
 def test_an_end_that_cannot_be_written_is_logged_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("jobs.execute.SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr("headscope.runs.execution.execute.SECONDS_BETWEEN_TRIES", 0.0)
     store = Store(tmp_path)
     run = store.submit(Counting("a").as_run(tmp_path))
 

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.heads import HeadBank, HeadGrid, LayerHeads
-from pruning.mask import HeadMask
+from headscope.models.heads import HeadBank, HeadGrid, LayerHeads
+from headscope.pruning.masks import HeadMask
 
 GRID = HeadGrid((HeadBank("encoder", (LayerHeads((0, 1, 2, 3)),) * 3), HeadBank("cross", (LayerHeads((0, 1)),))))
 OTHER = HeadGrid((HeadBank("encoder", (LayerHeads((0, 1)),)),))

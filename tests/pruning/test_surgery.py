@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.example_inputs import example_inputs, main_output
-from models.gating import gated
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.models.example_inputs import example_inputs, main_output
+from headscope.models.gating import gated
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import family, masks
 
 

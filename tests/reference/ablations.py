@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from models.gating import gated
-from models.head_model import HeadModel
-from models.heads import HeadId
-from pruning.mask import HeadMask
-from tasks.paired import Comparison
-from tasks.task import Task
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.pruning.masks import HeadMask
+from headscope.tasks.statistics.paired_tests import Comparison
+from headscope.tasks.task import Task
 
 Make = Callable[[], tuple[HeadModel, Task]]
 

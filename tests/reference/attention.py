@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from tasks.batching import Batch
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.tasks.batches.batching import Batch
 from tests.models.capture_reference import reference
 
 PerToken = Callable[[Sequence[float]], float | None]

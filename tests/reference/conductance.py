@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.sites import Site
-from tasks.batching import Batch
-from tasks.task import Task
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.sites import Site
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.task import Task
 from tests.reference.ablation import opened
 
 STEP = 1e-4

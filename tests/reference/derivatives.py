@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from tasks.batching import Batch
-from tasks.task import Task
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.task import Task
 
 STEP = 1e-2
 

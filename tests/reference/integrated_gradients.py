@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from tasks.batching import Batch
-from tasks.task import Task
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.tasks.batches.batching import Batch
+from headscope.tasks.task import Task
 from tests.reference.ablation import loss
 
 STEP = 1e-4

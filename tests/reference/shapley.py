@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import comb
 
-from models.heads import HeadId
+from headscope.models.heads import HeadId
 
 Worth = Callable[[frozenset[HeadId]], float]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from models.heads import HeadGrid, HeadId
+from headscope.models.heads import HeadGrid, HeadId
 
 Layers = Callable[[HeadId], tuple[str, int]]
 

@@ -9,9 +9,9 @@ from itertools import product
 import torch
 from transformers.pytorch_utils import Conv1D
 
-from models.head_model import HeadModel
-from models.heads import HeadId
-from tasks.batching import Batch
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.tasks.batches.batching import Batch
 
 
 def wanda(head_model: HeadModel, examples: Sequence[Batch], head: HeadId) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jobs.kinds.fiak import FiakRun
-from jobs.kinds.finetune import FinetuneRun
-from jobs.kinds.learn import LearnRun
+from headscope.runs.kinds.fiak import FiakRun
+from headscope.runs.kinds.finetune import FinetuneRun
+from headscope.runs.kinds.learn import LearnRun
 from reproductions.campaigns import PILOT_SEED, STEPS, trials
 from reproductions.kinds import kind_of, mask_for
 from reproductions.trial import GRADIENT, RANDOM, SAME, Heads, Trial

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from jobs.store import Store
-from models.catalog import specimen_folder
-from pruning.finetune import FineTuning
+from headscope.models.loading.known_models import specimen_folder
+from headscope.pruning.training.fine_tuning import FineTuning
+from headscope.runs.store import Store
 from reproductions import records, runner
 from reproductions.progress import page
 from reproductions.runner import PAUSE, Runner
 from reproductions.trial import FINETUNE, NONE, Heads, Trial
-from tests.jobs.killing import KILLED, forked
+from tests.runs.killing import KILLED, forked
 
 TRAINING = {"steps": 4, "every": 2, "n_judged": 8, "batch": 4, "rate": 1e-3, "keep_step": "last"}
 TINY = Trial(

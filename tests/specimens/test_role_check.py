@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 import torch
 
-from analysis.roles.passages import Passage, of_sentence
-from analysis.roles.pointing import OFFSET
-from analysis.roles.sample import Reading, text_sample
-from analysis.roles.syntactic import Syntactic
-from models.capture import attention_maps
-from models.heads import HeadId
-from specimens.role_check import encoder_looks, links, positions, roles, within_words
-from tasks.corpus import sentences
+from headscope.analysis.roles.methods.syntactic import Syntactic
+from headscope.analysis.roles.passages import Passage, of_sentence
+from headscope.analysis.roles.pointing import OFFSET
+from headscope.analysis.roles.sample import Reading, text_sample
+from headscope.models.heads import HeadId
+from headscope.models.recording.maps import attention_maps
+from headscope.specimens.role_check import encoder_looks, links, positions, roles, within_words
+from headscope.tasks.grammar import sentences
 from tests.analysis.roles import wired
 from tests.analysis.subjects import subject
 from tests.tasks.tiny import TEXTS

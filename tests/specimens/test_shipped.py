@@ -10,11 +10,11 @@ from itertools import islice
 import pytest
 import torch
 
-from models.head_model import HeadModel
-from specimens.loading import SHIPPED, load
-from specimens.measures import headline
-from specimens.recipe import recipe_of
-from tasks.vision import digit_split
+from headscope.models.head_model import HeadModel
+from headscope.specimens.measures import headline
+from headscope.specimens.recipe import recipe_of
+from headscope.specimens.shipped import SHIPPED, load
+from headscope.tasks.vision import digit_split
 
 GRIDS = {
     "translator": "encoder 6 x 8, decoder 2 x 8, cross 2 x 8",
@@ -107,7 +107,10 @@ def test_no_training_image_of_the_looker_is_judged() -> None:
 @pytest.mark.parametrize("name", ["translator", "reader", "writer"])
 def test_a_training_round_depends_on_seed_and_number_only(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = recipe_of(name)
-    monkeypatch.setattr("specimens.stories.ROUND" if name == "writer" else f"specimens.recipes.{name}.ROUND", 400)
+    monkeypatch.setattr(
+        "headscope.specimens.story_recipe.ROUND" if name == "writer" else f"headscope.specimens.recipes.{name}.ROUND",
+        400,
+    )
     processor = specimen(name).tokenizer
     first, again, other = (islice(recipe.training_round(processor, 1, number), 3) for number in (0, 0, 1))
     for one, two, three in zip(first, again, other, strict=True):

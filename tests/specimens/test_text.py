@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from specimens.batching import by_length, padded, shuffled
-from specimens.tokenizer import BOS, EOS, PAD, UNK, byte_pairs
+from headscope.specimens.length_batches import by_length, padded, shuffled
+from headscope.specimens.story_recipe import BOS, EOS, PAD, UNK, byte_pairs
 
 TEXTS = ["The old teacher reads, and Mara sleeps.", "Der alte Lehrer liest, und Mara schläft."] * 5
 

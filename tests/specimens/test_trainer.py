@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
 
-from specimens.recipe import RECIPES, Batch, Recipe, Schedule, recipe_of
-from specimens.train import train
-from specimens.trainer import Training, is_snapshot_step
+from headscope.specimens.recipe import RECIPES, Batch, Recipe, Schedule, recipe_of
+from headscope.specimens.train import train
+from headscope.specimens.trainer import Training, is_snapshot_step
 
 
 class Tiny(Recipe):

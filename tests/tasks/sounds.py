@@ -13,9 +13,9 @@ import numpy as np
 import transformers as hf
 from transformers import WhisperFeatureExtractor, WhisperProcessor
 
-from models.head_model import HeadModel
-from tasks.speech import Speech, Utterance
-from tasks.task import Splits
+from headscope.models.head_model import HeadModel
+from headscope.tasks.speech import Speech, Utterance
+from headscope.tasks.task import Splits
 from tests.families import WHISPER
 from tests.tasks.tiny import TEXTS, sharpened, tokenizer
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tasks.classification import Classification, LabelledText, label_numbers
-from tasks.task import Splits
+from headscope.tasks.classification import Classification, LabelledText, label_numbers
+from headscope.tasks.task import Splits
 from tests.tasks.tiny import TEXTS, filler, tiny
 
 

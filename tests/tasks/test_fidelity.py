@@ -4,11 +4,11 @@ import pytest
 import torch
 import transformers as hf
 
-from models.gating import gated
-from tasks.features import Landmarks, features_of
-from tasks.fidelity import LANDMARKS_OF, Fidelity, TranslationFidelity, divergences
-from tasks.task import SPLITS, Splits
-from tasks.translation import TextPair
+from headscope.models.gating import gated
+from headscope.tasks.features import Landmarks, features_of
+from headscope.tasks.fidelity import LANDMARKS_OF, Fidelity, TranslationFidelity, divergences
+from headscope.tasks.task import SPLITS, Splits
+from headscope.tasks.translation import TextPair
 from tests.families import SEQ2SEQ, TEXT
 from tests.tasks.tiny import TEXTS, closed, filler, opened, sharpened, tiny, tokenizer
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.gating import gated
-from models.head_model import HeadModel
-from tasks.generation import CHECK_EVERY, LIMIT_STEP, generated, greedy
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.tasks.generation import CHECK_EVERY, LIMIT_STEP, generated, greedy
 from tests.tasks.tiny import closed, tiny
 
 FAMILIES = ("marian", "bart", "t5", "m2m100")

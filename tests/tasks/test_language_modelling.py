@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tasks.language_modelling import LanguageModelling, gap_rows, window_rows
-from tasks.task import Splits
+from headscope.tasks.language_modelling import LanguageModelling, gap_rows, window_rows
+from headscope.tasks.task import Splits
 from tests.tasks.tiny import TEXTS, filler, tiny
 
 

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasks.classification import Classification
-from tasks.language_modelling import LanguageModelling
-from tasks.own_data import Columns, hub_rows, read_task, read_text_task, split_by_hash
-from tasks.readers import Source
-from tasks.task import SPLITS
-from tasks.translation import Translation
+from headscope.tasks.classification import Classification
+from headscope.tasks.language_modelling import LanguageModelling
+from headscope.tasks.own_data import Columns, hub_rows, read_task, read_text_task, split_by_hash
+from headscope.tasks.readers import Source
+from headscope.tasks.task import SPLITS
+from headscope.tasks.translation import Translation
 
 LINES = [f"text {number}\tsecond {number}\t{number % 2}" for number in range(200)]
 

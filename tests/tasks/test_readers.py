@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.readers import FORMATS, BrokenRow, Source, TreeSentence, preview, read_table, read_trees
-from tasks.readers.source import MAX_BYTES, MAX_LINES
+from headscope.tasks.readers import FORMATS, BrokenRow, Source, TreeSentence, preview, read_table, read_trees
+from headscope.tasks.readers.source import MAX_BYTES, MAX_LINES
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 import transformers as hf
 
-from models.gating import gated
-from tasks.batching import IGNORED
-from tasks.own_data import Columns
-from tasks.speech import Ear, Utterance, read_speech, samples
+from headscope.models.gating import gated
+from headscope.tasks.batches.batching import IGNORED
+from headscope.tasks.own_data import Columns
+from headscope.tasks.speech import Ear, Utterance, read_speech, samples
 from tests.tasks.sounds import CONFIG, RATE, listener, processor, recording, spoken, table
 from tests.tasks.tiny import closed, sharpened, tiny, tokenizer
 

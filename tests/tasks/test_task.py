@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.gating import gated
-from tasks.classification import Classification, LabelledText
-from tasks.language_modelling import LanguageModelling
-from tasks.task import Outcomes, Splits, check_paired
-from tasks.translation import TextPair, Translation
-from tasks.vision import Digits
+from headscope.models.gating import gated
+from headscope.tasks.classification import Classification, LabelledText
+from headscope.tasks.language_modelling import LanguageModelling
+from headscope.tasks.task import Outcomes, Splits, check_paired
+from headscope.tasks.translation import TextPair, Translation
+from headscope.tasks.vision import Digits
 from tests.tasks.tiny import TEXTS, closed, filler, opened, tiny
 
 LABELLED = [LabelledText(text, str(number % 2)) for number, text in enumerate(TEXTS)]

@@ -4,8 +4,8 @@ import pytest
 import sacrebleu
 import torch
 
-from tasks.task import Splits
-from tasks.translation import TextPair, Translation
+from headscope.tasks.task import Splits
+from headscope.tasks.translation import TextPair, Translation
 from tests.tasks.tiny import TEXTS, tiny
 
 PAIRS = [TextPair(source, target) for source, target in zip(TEXTS, reversed(TEXTS), strict=True)]

@@ -5,8 +5,8 @@ import torch
 from sklearn.datasets import load_digits
 from transformers import ViTImageProcessor
 
-from models.head_model import HeadModel
-from tasks.vision import DIGIT_SIZES, Digits, digit_split, pixel_values
+from headscope.models.head_model import HeadModel
+from headscope.tasks.vision import DIGIT_SIZES, Digits, digit_split, pixel_values
 from tests.tasks.tiny import tiny
 
 TASK = Digits("d", "D")

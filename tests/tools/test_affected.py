@@ -9,9 +9,9 @@ from tools import affected
 from tools.affected import ALWAYS, changed_files, dependencies, tracked_files
 
 FILES = {
-    "models/heads.py": "",
-    "models/gating.py": "from models.heads import HeadId\n",
-    "models/__init__.py": "",
+    "headscope/models/heads.py": "",
+    "headscope/models/gating.py": "from headscope.models.heads import HeadId\n",
+    "headscope/models/__init__.py": "",
     "methods/first.py": "from models import heads\n",
     "methods/__init__.py": "",
     "registry.py": 'METHODS = Registry("all.methods")\n',
@@ -20,13 +20,13 @@ FILES = {
     "pages/lab.py": "import registry\n",
     "docs/lab.md": "",
     "tests/test_project.py": "",
-    "tests/test_heads.py": "from models.heads import HeadId\n",
-    "tests/test_gating.py": "from models.gating import gated\n",
+    "tests/test_heads.py": "from headscope.models.heads import HeadId\n",
+    "tests/test_gating.py": "from headscope.models.gating import gated\n",
     "tests/test_methods.py": "import registry\n",
     "tests/test_lab.py": 'open("pages/lab.py")\n',
     "tests/test_docs.py": 'READ = "docs/lab.md"\n',
     "tests/browser/conftest.py": "",
-    "tests/browser/test_page.py": "from models.gating import gated\n",
+    "tests/browser/test_page.py": "from headscope.models.gating import gated\n",
     "tests/browser/test_lab.py": 'page.goto(f"{address}/lab?model=looker")\n',
 }
 
@@ -50,8 +50,8 @@ def found(*changed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("changed", "tests"),
     [
-        ("models/heads.py", ["tests/test_heads.py", "tests/test_gating.py"]),
-        ("models/gating.py", ["tests/test_gating.py"]),
+        ("headscope/models/heads.py", ["tests/test_heads.py", "tests/test_gating.py"]),
+        ("headscope/models/gating.py", ["tests/test_gating.py"]),
         ("all/methods/second.py", ["tests/test_methods.py", "tests/test_lab.py"]),
         ("pages/lab.py", ["tests/browser/test_lab.py", "tests/test_lab.py"]),
         ("docs/lab.md", ["tests/test_docs.py"]),
@@ -72,8 +72,8 @@ def test_the_rules_of_the_project_are_checked_whatever_changes() -> None:
 
 
 def test_changed_are_files_that_differ_from_the_commit_and_new_ones(project: Path) -> None:
-    (project / "models/heads.py").write_text("HEADS = 1\n")
-    (project / "models/new.py").touch()
+    (project / "headscope/models/heads.py").write_text("HEADS = 1\n")
+    (project / "headscope/models/new.py").touch()
     (project / "docs/lab.md").unlink()
-    assert changed_files("HEAD") == {"models/heads.py", "models/new.py", "docs/lab.md"}
+    assert changed_files("HEAD") == {"headscope/models/heads.py", "headscope/models/new.py", "docs/lab.md"}
     assert "docs/lab.md" not in tracked_files()

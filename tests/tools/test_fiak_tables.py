@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import fiak_tables, learned_runs
-from tools.fiak_tables import compared, sections
+from reproductions import fiak_tables, learned_runs
+from reproductions.fiak_tables import compared, sections
 
 DOCUMENT = """# FiAK
 

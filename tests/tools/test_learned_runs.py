@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import learned_runs
-from tools.learned_runs import interval, table, told, write_growing
+from reproductions import learned_runs
+from reproductions.learned_runs import interval, table, told, write_growing
 
 
 def test_the_interval_over_seeds_is_that_of_student() -> None:

@@ -49,7 +49,7 @@ def borrowed(place):
 
 
 def found(kind: str) -> list[tuple[str, str]]:
-    return [(fault.old, fault.new) for fault in faults("models/sample.py", SOURCE) if fault.kind == kind]
+    return [(fault.old, fault.new) for fault in faults("headscope/models/sample.py", SOURCE) if fault.kind == kind]
 
 
 def test_every_kind_of_fault_is_found_and_nothing_that_only_guards() -> None:
@@ -62,7 +62,7 @@ def test_every_kind_of_fault_is_found_and_nothing_that_only_guards() -> None:
 
 
 def test_a_planted_fault_changes_its_own_text_only() -> None:
-    fault = next(one for one in faults("models/sample.py", SOURCE) if one.kind == "comparison")
+    fault = next(one for one in faults("headscope/models/sample.py", SOURCE) if one.kind == "comparison")
     assert fault.planted(SOURCE.encode()).decode() == SOURCE.replace("not in", "in")
     assert (fault.function, fault.code) == ("chosen", "if len(items) not in (LIMIT, 4):")
 
@@ -99,8 +99,8 @@ def test_what_covers_a_line_is_itself_or_what_runs_with_it(code: str, lines: set
 
 
 def test_tests_named_after_a_module_come_first_then_those_of_its_folder() -> None:
-    names = ["tests/ui/test_grid.py", "tests/models/test_loading.py", "tests/models/test_heads.py"]
-    assert [distance(name, "models/heads.py") for name in names] == [2, 1, 0]
+    names = ["tests/web/test_grid.py", "tests/models/test_loading.py", "tests/models/test_heads.py"]
+    assert [distance(name, "headscope/models/heads.py") for name in names] == [2, 1, 0]
 
 
 def sample(folder: str, kind: str, number: int) -> Fault:
@@ -112,7 +112,7 @@ def test_a_draw_takes_folders_and_kinds_in_turn_and_repeats_itself(monkeypatch: 
     monkeypatch.setattr(draw, "REPOSITORY", Path("/"))
     monkeypatch.setattr(Path, "read_bytes", lambda _path: b"1")
     many = [sample("models", "constant", number) for number in range(30)]
-    few = [sample("jobs", "undo", number) for number in range(2)]
+    few = [sample("runs", "undo", number) for number in range(2)]
     order = list(draw.drawn([*many, *few], 3))
     assert len(order) == 32
     assert {fault.kind for fault in order[:2]} == {"constant", "undo"}
@@ -122,7 +122,7 @@ def test_a_draw_takes_folders_and_kinds_in_turn_and_repeats_itself(monkeypatch: 
 
 def test_a_reason_outlives_moved_lines_and_moved_files() -> None:
     fault = sample("models", "constant", 7)
-    entry = Equivalent("models/tokens.py", "spans", "constant", "line 7", "2", "no one sees it")
+    entry = Equivalent("headscope/models/tokens.py", "spans", "constant", "line 7", "2", "no one sees it")
     assert entry.matches(fault)
     assert entry.matches(replace(fault, path="headscope/models/tokens.py", line=70, start=900))
     assert not entry.matches(replace(fault, code="line 8"))

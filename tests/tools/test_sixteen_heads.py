@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tools.curve_svg import Axis, Curve, curves_svg
-from tools.sixteen_heads import SAME_DATA, Found, Told, page, read_page
-from tools.sixteen_heads_paper import SUMMARY
+from reproductions.curve_svg import Axis, Curve, curves_svg
+from reproductions.sixteen_heads import SAME_DATA, Found, Told, page, read_page
+from reproductions.sixteen_heads_paper import SUMMARY
 
 
 def row(head: str, difference: float, p: float) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def suffices(results: list[Result]) -> bool:
 
 def interval(results: list[Result]) -> tuple[int, float, float]:
     """How many are caught, and Wilson's 95 % interval of their share."""
-    from tasks.intervals import wilson  # not above: our modules are imported after the last fault only
+    # not above: our modules are imported after the last fault only
+    from headscope.tasks.statistics.intervals import wilson
 
     caught = sum(outcome.caught for _, outcome in results)
     return caught, *wilson(caught, len(results))

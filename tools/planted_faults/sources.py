@@ -6,12 +6,14 @@ import hashlib
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-FOLDERS = ("models", "tasks", "analysis", "pruning", "jobs")
+FOLDERS = ("models", "tasks", "analysis", "pruning", "runs")
 
 
 def modules(root: Path = REPOSITORY) -> list[Path]:
     """The files of the five folders, relative to the root."""
-    return [path.relative_to(root) for folder in FOLDERS for path in sorted((root / folder).rglob("*.py"))]
+    return [
+        path.relative_to(root) for folder in FOLDERS for path in sorted((root / "headscope" / folder).rglob("*.py"))
+    ]
 
 
 def digest(paths: list[Path], root: Path = REPOSITORY) -> str:

@@ -96,7 +96,7 @@ def load_libraries() -> None:
     for name in LIBRARIES:
         importlib.import_module(name)
     sys.modules["torch"].set_num_threads(1)
-    ours = [name for name in sys.modules if name.split(".")[0] in ("models", "tasks", "analysis", "pruning", "jobs")]
+    ours = [name for name in sys.modules if name.split(".")[0] == "headscope"]
     if ours:
         raise RuntimeError(f"our own modules must be imported after the fork only, not {', '.join(ours)}")
     gc.freeze()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.attention.seen import Answer, Seen, SeenBank, SeenLayer
-from models.heads import HeadId
+from headscope.analysis.attention.attention_record import Answer, Seen, SeenBank, SeenLayer
+from headscope.models.heads import HeadId
 
 HOSTILE = (
     "</script><script>hacked=1</script>",

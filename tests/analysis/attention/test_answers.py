@@ -6,11 +6,11 @@ import pytest
 import torch
 import transformers as hf
 
-from analysis.attention.example import Example, inputs_of
-from analysis.attention.looking import see
-from models.gating import gated
-from models.head_model import HeadModel
-from specimens.loading import load
+from headscope.analysis.attention.example import Example, inputs_of
+from headscope.analysis.attention.example_run import see
+from headscope.models.gating import gated
+from headscope.models.head_model import HeadModel
+from headscope.specimens.shipped import load
 from tests.families import TEXT
 from tests.tasks.tiny import filler, sharpened, tiny, tokenizer
 

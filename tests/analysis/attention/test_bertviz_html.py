@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from analysis.attention.bertviz_html import LONGEST_TOKEN, bertviz_height, bertviz_html, sandboxed
-from analysis.attention.drawing import Drawing, content_of
-from analysis.attention.example import Example
-from analysis.attention.looking import see
-from models.heads import HeadId
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
+from headscope.analysis.attention.bertviz_html import LONGEST_TOKEN, bertviz_height, bertviz_html, sandboxed
+from headscope.analysis.attention.drawing_content import Drawing, content_of
+from headscope.analysis.attention.example import Example
+from headscope.analysis.attention.example_run import see
+from headscope.models.heads import HeadId
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.analysis.attention.made import HOSTILE, made_up
 from tests.tasks.tiny import tiny
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from analysis.attention.example import MOST_TOKENS, Example, inputs_of
-from tasks.vision import digit_split
+from headscope.analysis.attention.example import MOST_TOKENS, Example, inputs_of
+from headscope.tasks.vision import digit_split
 from tests.families import family
 from tests.tasks.tiny import tiny
 

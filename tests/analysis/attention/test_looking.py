@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.attention.example import MOST_TOKENS, Example
-from analysis.attention.looking import see
-from models.head_model import HeadModel
-from models.heads import HeadId
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
-from specimens.loading import load
-from tasks.vision import digit_split
+from headscope.analysis.attention.example import MOST_TOKENS, Example
+from headscope.analysis.attention.example_run import see
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
+from headscope.specimens.shipped import load
+from headscope.tasks.vision import digit_split
 from tests.families import FAMILIES, masks
 from tests.tasks.tiny import filler, tiny
 

@@ -7,13 +7,13 @@ import io
 import numpy as np
 import pytest
 
-from analysis.attention.example import Example
-from analysis.attention.looking import see
-from analysis.attention.npz import from_npz, to_npz
-from models.heads import HeadId
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
-from specimens.loading import load
+from headscope.analysis.attention.example import Example
+from headscope.analysis.attention.example_run import see
+from headscope.analysis.attention.npz import from_npz, to_npz
+from headscope.models.heads import HeadId
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
+from headscope.specimens.shipped import load
 from tests.tasks.tiny import tiny
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.attention.example import Example, inputs_of
-from analysis.attention.looking import see
-from specimens.loading import load
-from tasks.vision import digit_split
+from headscope.analysis.attention.example import Example, inputs_of
+from headscope.analysis.attention.example_run import see
+from headscope.specimens.shipped import load
+from headscope.tasks.vision import digit_split
 from tests.tasks.tiny import tiny
 
 

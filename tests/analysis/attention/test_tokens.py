@@ -8,7 +8,7 @@ from tokenizers.models import BPE, Unigram, WordPiece
 from tokenizers.pre_tokenizers import ByteLevel, Metaspace
 from transformers import PreTrainedTokenizerFast
 
-from analysis.attention.tokens import BLANK, UNREADABLE, readable
+from headscope.analysis.attention.readable_tokens import BLANK, UNREADABLE, readable
 
 
 def wrapped(plain: Tokenizer) -> PreTrainedTokenizerFast:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from analysis.roles.drawing import LEAST, WINDOW, drawn, drawn_examples
-from analysis.roles.looking import Look
-from analysis.roles.passages import Passage, from_texts
-from analysis.roles.progress import at_once
-from analysis.roles.sample import image_sample, text_sample
-from analysis.roles.typical import Typical
-from models.capture import attention_maps
-from models.heads import HeadId
+from headscope.analysis.roles.drawn_examples import LEAST, WINDOW, drawn, drawn_examples
+from headscope.analysis.roles.layer_attention import Look
+from headscope.analysis.roles.passages import Passage, from_texts
+from headscope.analysis.roles.sample import image_sample, text_sample
+from headscope.analysis.roles.search_progress import at_once
+from headscope.analysis.roles.typical_examples import Typical
+from headscope.models.heads import HeadId
+from headscope.models.recording.maps import attention_maps
 from tests.analysis.roles import wired
 from tests.analysis.subjects import subject
 from tests.tasks.tiny import TEXTS

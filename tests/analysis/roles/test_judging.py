@@ -8,11 +8,11 @@ from math import comb
 import pytest
 from torch import Tensor
 
-from analysis.roles.end_mark import EndMark
-from analysis.roles.role import Trial, holm, judged, role_of, roles, sign_test
-from analysis.roles.sample import Reading
-from analysis.roles.syntactic import Syntactic
-from models.heads import HeadId
+from headscope.analysis.roles.methods.end_mark import EndMark
+from headscope.analysis.roles.methods.syntactic import Syntactic
+from headscope.analysis.roles.role import Trial, holm, judged, role_of, roles, sign_test
+from headscope.analysis.roles.sample import Reading
+from headscope.models.heads import HeadId
 from tests.analysis.roles import wired
 
 HEAD = HeadId("encoder", 0, 0)

@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 import torch
 
-from analysis.roles.finding import find_roles, roles_of
-from analysis.roles.looking import TOKEN, WORD, Look, look_at
-from analysis.roles.passages import Link, Passage, from_texts
-from analysis.roles.progress import Progress
-from analysis.roles.role import roles
-from analysis.roles.sample import Sample, image_sample, text_sample
-from models import capture
-from models.capture import attention_maps
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.sites import Site
-from pruning.mask import HeadMask
-from pruning.surgery import without_heads
-from tasks.batching import Batch
+from headscope.analysis.roles.layer_attention import TOKEN, WORD, Look, look_at
+from headscope.analysis.roles.passages import Link, Passage, from_texts
+from headscope.analysis.roles.role import roles
+from headscope.analysis.roles.sample import Sample, image_sample, text_sample
+from headscope.analysis.roles.search import find_roles, roles_of
+from headscope.analysis.roles.search_progress import Progress
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.recording import maps as capture
+from headscope.models.recording.maps import attention_maps
+from headscope.models.sites import Site
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
+from headscope.tasks.batches.batching import Batch
 from tests.analysis.subjects import KINDS, fresh, subject
 from tests.tasks.tiny import TEXTS
 
@@ -88,8 +88,8 @@ def test_padding_on_the_left_changes_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "seq2seq", "decoder"])
 def test_findings_are_the_same_for_any_batch_size(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.roles.pointing.FEWEST", 1)
-    monkeypatch.setattr("analysis.roles.positional.FEWEST", 1)
+    monkeypatch.setattr("headscope.analysis.roles.pointing.FEWEST", 1)
+    monkeypatch.setattr("headscope.analysis.roles.methods.positional.FEWEST", 1)
     head_model, _ = subject(kind)
     sample = sample_of(kind)
     found = roles_of(head_model, sample)

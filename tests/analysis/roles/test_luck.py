@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.roles.role import Role, Tally, Trial, judged, roles
-from analysis.roles.sample import Sample, image_sample
+from headscope.analysis.roles.role import Role, Tally, Trial, judged, roles
+from headscope.analysis.roles.sample import Sample, image_sample
 from tests.analysis.roles import wired
 
 RATE = 0.05

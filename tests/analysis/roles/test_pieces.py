@@ -5,9 +5,9 @@ from itertools import islice
 import pytest
 import transformers as hf
 
-from analysis.roles.pieces import owners_of, piece_spans, readable_text, word_spans
-from specimens.tokenizer import byte_pairs
-from tasks.corpus import sentences
+from headscope.analysis.roles.word_pieces import owners_of, piece_spans, readable_text, word_spans
+from headscope.specimens.story_recipe import byte_pairs
+from headscope.tasks.grammar import sentences
 
 
 def test_every_piece_belongs_to_its_word() -> None:

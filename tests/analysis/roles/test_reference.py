@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from analysis.roles.broad import random_evenness
-from analysis.roles.positional import Positional
-from analysis.roles.rare_words import TOKENS, RareWords
-from analysis.roles.role import Trial
-from analysis.roles.syntactic import Syntactic
+from headscope.analysis.roles.methods.broad import random_evenness
+from headscope.analysis.roles.methods.positional import Positional
+from headscope.analysis.roles.methods.rare_words import TOKENS, RareWords
+from headscope.analysis.roles.methods.syntactic import Syntactic
+from headscope.analysis.roles.role import Trial
 from tests.analysis.roles import wired
 
 SEEN = wired.scene(wired.trees(), "encoder", [wired.random_of(seed) for seed in range(3)])

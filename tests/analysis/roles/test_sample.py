@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis.roles.choosing import chosen_sample
-from analysis.roles.passages import Link, Passage, from_texts, from_trees, parsed, passages_for
-from analysis.roles.progress import Progress
-from analysis.roles.sample import image_sample, sampling, text_sample
-from tasks.natural import CONLLU
-from tasks.readers import Source, read_trees
+from headscope.analysis.roles.passages import Link, Passage, from_texts, from_trees, parsed, passages_for
+from headscope.analysis.roles.sample import image_sample, sampling, text_sample
+from headscope.analysis.roles.sample_selection import chosen_sample
+from headscope.analysis.roles.search_progress import Progress
+from headscope.tasks.natural import CONLLU
+from headscope.tasks.readers import Source, read_trees
 from tests.analysis.roles import wired
 from tests.analysis.subjects import subject
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.roles.functions import NONE, Survivors, importance_by_role, surviving
-from analysis.roles.passages import from_texts
-from analysis.roles.progress import at_once
-from analysis.roles.role import RoleFinding
-from analysis.roles.sample import text_sample
-from analysis.roles.telling import NOTHING, sentence_of
-from analysis.roles.typical import Typical, typical_examples
-from jobs.client import run_here
-from jobs.kinds.roles import RolesRun
-from jobs.run import DONE
-from jobs.store import Store
-from models.heads import HeadId
+from headscope.analysis.roles.descriptions import NOTHING, sentence_of
+from headscope.analysis.roles.passages import from_texts
+from headscope.analysis.roles.role import RoleFinding
+from headscope.analysis.roles.role_importance import NONE, Survivors, importance_by_role, surviving
+from headscope.analysis.roles.sample import text_sample
+from headscope.analysis.roles.search_progress import at_once
+from headscope.analysis.roles.typical_examples import Typical, typical_examples
+from headscope.models.heads import HeadId
+from headscope.runs.client import run_here
+from headscope.runs.kinds.roles import RolesRun
+from headscope.runs.run import DONE
+from headscope.runs.store import Store
 from tests.analysis.subjects import subject
 from tests.tasks.tiny import TEXTS
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from analysis.roles.role import RoleFinding, Trial, judged
-from analysis.roles.syntactic import Syntactic
-from analysis.roles.telling import sentence_of
-from analysis.roles.thresholds import all_thresholds, asked_roles, asks_of, read_thresholds, usual_roles
-from models.heads import HeadId
+from headscope.analysis.roles.descriptions import sentence_of
+from headscope.analysis.roles.methods.syntactic import Syntactic
+from headscope.analysis.roles.role import RoleFinding, Trial, judged
+from headscope.analysis.roles.thresholds import all_thresholds, asked_roles, asks_of, read_thresholds, usual_roles
+from headscope.models.heads import HeadId
 
 HEAD = HeadId("encoder", 0, 0)
 

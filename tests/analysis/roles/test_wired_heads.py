@@ -6,19 +6,19 @@ from functools import cache
 
 import pytest
 
-from analysis.roles.alignment import LAST, NEXT, Alignment
-from analysis.roles.broad import Broad
-from analysis.roles.duplicate_token import DuplicateToken
-from analysis.roles.end_mark import BEGINNING, MARK, EndMark
-from analysis.roles.finding import all_roles
-from analysis.roles.induction import Induction
-from analysis.roles.neighbourhood import Neighbourhood
-from analysis.roles.positional import HISTOGRAM, Positional
-from analysis.roles.rare_words import TOKENS, WORDS, RareWords
-from analysis.roles.role import Role
-from analysis.roles.same_token import SameToken
-from analysis.roles.sample import Reading, image_sample
-from analysis.roles.syntactic import Syntactic
+from headscope.analysis.roles.methods.alignment import LAST, NEXT, Alignment
+from headscope.analysis.roles.methods.broad import Broad
+from headscope.analysis.roles.methods.duplicate_token import DuplicateToken
+from headscope.analysis.roles.methods.end_mark import BEGINNING, MARK, EndMark
+from headscope.analysis.roles.methods.induction import Induction
+from headscope.analysis.roles.methods.neighbourhood import Neighbourhood
+from headscope.analysis.roles.methods.positional import HISTOGRAM, Positional
+from headscope.analysis.roles.methods.rare_words import TOKENS, WORDS, RareWords
+from headscope.analysis.roles.methods.same_token import SameToken
+from headscope.analysis.roles.methods.syntactic import Syntactic
+from headscope.analysis.roles.role import Role
+from headscope.analysis.roles.sample import Reading, image_sample
+from headscope.analysis.roles.search import all_roles
 from tests.analysis.roles import wired
 from tests.analysis.subjects import subject
 

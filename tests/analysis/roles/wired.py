@@ -11,14 +11,14 @@ import torch
 import transformers as hf
 from torch import Tensor
 
-from analysis.roles.looking import Look
-from analysis.roles.passages import of_pair, of_sentence, of_story
-from analysis.roles.role import RATE, Role, RoleFinding, judged
-from analysis.roles.sample import Reading, Sample, text_sample
-from models.head_model import HeadModel
-from models.sites import Site
-from specimens.tokenizer import byte_pairs
-from tasks.corpus import inference_pairs, sentences, stories
+from headscope.analysis.roles.layer_attention import Look
+from headscope.analysis.roles.passages import of_pair, of_sentence, of_story
+from headscope.analysis.roles.role import RATE, Role, RoleFinding, judged
+from headscope.analysis.roles.sample import Reading, Sample, text_sample
+from headscope.models.head_model import HeadModel
+from headscope.models.sites import Site
+from headscope.specimens.story_recipe import byte_pairs
+from headscope.tasks.grammar import inference_pairs, sentences, stories
 from tests.families import FAMILIES, VISION
 
 Wire = Callable[[Reading, str], Tensor]

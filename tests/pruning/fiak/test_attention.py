@@ -7,16 +7,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.capture import attention_maps
-from models.example_inputs import main_output
-from models.head_model import HeadModel
-from models.probe_inputs import probe_inputs
-from models.sized_inputs import sized_inputs
-from pruning.fiak.layers import prior_layers
-from pruning.fiak.priors import PACE, PriorAttention, priors_of, with_priors
-from pruning.mask import HeadMask
-from pruning.proof import attending
-from pruning.surgery import without_heads
+from headscope.models.example_inputs import main_output
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import probe_inputs, sized_inputs
+from headscope.models.recording.maps import attention_maps
+from headscope.pruning.export.proof import attending
+from headscope.pruning.fiak.layers import prior_layers
+from headscope.pruning.fiak.priors import PACE, PriorAttention, priors_of, with_priors
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
 from tests.families import FAMILIES, family
 from tests.reference import fiak as reference
 
@@ -158,7 +157,7 @@ def test_a_cache_gives_what_one_pass_gives() -> None:
 
 
 def test_keys_of_the_layer_itself_keep_the_initial_prior() -> None:
-    from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
+    from headscope.models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
 
     torch.manual_seed(0)
     config = AllAttentionConfig(

@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.example_inputs import main_output
-from models.head_model import HeadModel
-from models.heads import HeadId
-from models.sized_inputs import sized_inputs
-from pruning.fiak.chosen import Choice
-from pruning.fiak.cost import savings
-from pruning.fiak.course import PRIORS, TUNING, Course, Plan, longest_example
-from pruning.fiak.diversity import distance
-from pruning.fiak.layers import PriorLayer
-from pruning.fiak.summary import BINS, head_means, histograms
-from pruning.settings import Settings
-from tasks.language_modelling import LanguageModelling
-from tasks.task import Splits
+from headscope.models.example_inputs import main_output
+from headscope.models.head_model import HeadModel
+from headscope.models.heads import HeadId
+from headscope.models.inputs import sized_inputs
+from headscope.pruning.fiak.course import PRIORS, TUNING, Course, Plan, longest_example
+from headscope.pruning.fiak.diversity import distance
+from headscope.pruning.fiak.layers import PriorLayer
+from headscope.pruning.fiak.pruning_choice import Choice
+from headscope.pruning.fiak.savings import savings
+from headscope.pruning.fiak.summary import BINS, head_means, histograms
+from headscope.pruning.training.settings import Settings
+from headscope.tasks.language_modelling import LanguageModelling
+from headscope.tasks.task import Splits
 from tests.tasks.tiny import TEXTS, tiny
 
 LONGEST = 10  # `<s> w10 … w16 w25 </s>`

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from pruning.fiak.layers import PriorLayer
-from pruning.fiak.priors_file import layers_in, read_priors, write_priors
-from pruning.fiak.selection import KeptLayer
+from headscope.pruning.fiak.layers import PriorLayer
+from headscope.pruning.fiak.priors_file import layers_in, read_priors, write_priors
+from headscope.pruning.fiak.selection import KeptLayer
 
 LAYER = PriorLayer("encoder", 3, "core", (0, 4), (0, 1), 8, 5, 0)
 

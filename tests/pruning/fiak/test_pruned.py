@@ -10,27 +10,26 @@ import pytest
 import torch
 import transformers as hf
 
-from jobs.model_shelf import ModelShelf
-from models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
-from models.capture import attention_maps
-from models.example_inputs import main_output
-from models.fingerprint import fingerprint
-from models.head_model import HeadModel
-from models.loading import load
-from models.probe_inputs import probe_inputs
-from models.sized_inputs import sized_inputs
-from pruning.fiak.chosen import Choice, chosen
-from pruning.fiak.cost import savings
-from pruning.fiak.layers import PriorLayer, prior_layers
-from pruning.fiak.picks import BLOCK
-from pruning.fiak.priors import PriorAttention, with_priors
-from pruning.fiak.pruned import masked, without_scores
-from pruning.fiak.ratios import layer_ratios
-from pruning.fiak.saving import load_model, load_without_scores, save_without_scores
-from pruning.fiak.selection import KeptLayer
-from pruning.mask import HeadMask
-from pruning.proof import attending
-from pruning.surgery import without_heads
+from headscope.models.all_attention import AllAttentionConfig, AllAttentionForCausalLM
+from headscope.models.example_inputs import main_output
+from headscope.models.head_model import HeadModel
+from headscope.models.inputs import probe_inputs, sized_inputs
+from headscope.models.loading.fingerprint import fingerprint
+from headscope.models.loading.loader import load
+from headscope.models.recording.maps import attention_maps
+from headscope.pruning.export.proof import attending
+from headscope.pruning.fiak.layers import PriorLayer, prior_layers
+from headscope.pruning.fiak.model_folder import load_model, load_without_scores, save_without_scores
+from headscope.pruning.fiak.picked_keys import BLOCK
+from headscope.pruning.fiak.priors import PriorAttention, with_priors
+from headscope.pruning.fiak.pruned_attention import masked, without_scores
+from headscope.pruning.fiak.pruning_choice import Choice, chosen
+from headscope.pruning.fiak.ratios import layer_ratios
+from headscope.pruning.fiak.savings import savings
+from headscope.pruning.fiak.selection import KeptLayer
+from headscope.pruning.masks import HeadMask
+from headscope.pruning.surgery import without_heads
+from headscope.runs.execution.model_cache import ModelCache
 from tests.families import FAMILIES, family
 
 N = 7
@@ -331,7 +330,7 @@ def test_a_pruned_folder_loads_wherever_a_model_is_named(tmp_path: Path) -> None
     kept = some_kept(layers, Choice(0.5))
     pruned = without_scores(head_model, layers, kept)
     save_without_scores(pruned, layers, kept, "dot", tmp_path)
-    shelf = ModelShelf()
+    shelf = ModelCache()
     again = shelf.get(str(tmp_path))
     inputs = probe_inputs(head_model.model, batch=2)
     assert again.name == str(tmp_path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pruning.fiak.ratios import layer_ratios
+from headscope.pruning.fiak.ratios import layer_ratios
 
 
 def counted(length: int, width: int, scores: float, keys: float) -> tuple[float, float]:

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.fiak.chosen import Choice, chosen
-from pruning.fiak.layers import PriorLayer
-from pruning.fiak.selection import (
+from headscope.pruning.fiak.layers import PriorLayer
+from headscope.pruning.fiak.pruning_choice import Choice, chosen
+from headscope.pruning.fiak.selection import (
     corrected_fraction,
     count_of,
     key_pruning,

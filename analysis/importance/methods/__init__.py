@@ -1,0 +1,1 @@
+"""Importance methods, one a file."""

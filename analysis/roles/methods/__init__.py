@@ -1,0 +1,1 @@
+"""Roles of heads, one a file."""

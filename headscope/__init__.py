@@ -1,0 +1,1 @@
+"""What attention heads do, and which can go."""

@@ -1,0 +1,1 @@
+"""Layer-wise relevance propagation as a backward pass: operations and rules."""

@@ -1,0 +1,1 @@
+"""Parts of a page that answer one question each."""

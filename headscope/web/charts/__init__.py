@@ -1,0 +1,1 @@
+"""Figures and HTML as pure functions of plain values."""

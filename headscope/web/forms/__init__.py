@@ -1,0 +1,1 @@
+"""Forms in which a user says what to compute."""

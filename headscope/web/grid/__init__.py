@@ -1,0 +1,1 @@
+"""The grid of heads, and the masks that are edited on it."""

@@ -1,0 +1,1 @@
+"""What every page has: frame, links, messages, and the choice of a model."""

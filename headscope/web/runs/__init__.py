@@ -1,0 +1,1 @@
+"""Runs as pages ask for them and show them."""

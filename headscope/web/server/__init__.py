@@ -1,0 +1,1 @@
+"""The server around Streamlit: sign-in, hosts, headers, downloads."""

@@ -1,0 +1,1 @@
+"""Smaller models as folders, each proved equal to its mask."""

@@ -1,0 +1,1 @@
+"""Which heads to remove: strategies, sweeps, budgets, and comparisons of them."""

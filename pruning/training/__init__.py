@@ -1,0 +1,1 @@
+"""Masks that are learned, and models trained after heads went."""
