@@ -83,8 +83,9 @@ def tuned_at(learned: Mapping[str, Any], seed: int) -> dict[str, Any]:
 def introduction() -> str:
     """What was done."""
     return (
-        "# Layer-wise pruning of an all-attention model\n\nMade by `python -m reproductions.layer_wise`, after Shim et al. "
-        "2021: every weight of a layer belongs to a head, so a head takes its share of everything with it. The "
+        "# Layer-wise pruning of an all-attention model\n\n"
+        "Made by `python -m reproductions.layer_wise`, after Shim et al. 2021: "
+        "every weight of a layer belongs to a head, so a head takes its share of everything with it. The "
         f"four steps on the specimen `{MODEL}`: gates are attached, trained for {N_STEPS} steps of 16 fresh stories "
         f"at a rate of {RATE:g} and at a coefficient that rises in the first quarter, heads are removed for good, and "
         f"the rest is fine-tuned for {FINETUNE}. Numbers are perplexity on the first {N_REPORTED} stories of the test "

@@ -89,8 +89,9 @@ def whole_run(price: float, seed: int) -> LearnRun:
 def introduction() -> str:
     """What was done."""
     return (
-        "# Specialised heads do the heavy lifting\n\nMade by `python -m reproductions.specialised_heads`, after Voita et "
-        f"al. 2019: Hard Concrete gates on the heads of a converged translator, here the specimen `{MODEL}`. Gates "
+        "# Specialised heads do the heavy lifting\n\n"
+        "Made by `python -m reproductions.specialised_heads`, after Voita et al. 2019: "
+        f"Hard Concrete gates on the heads of a converged translator, here the specimen `{MODEL}`. Gates "
         f"and weights learn for {N_STEPS} steps of 16 fresh training examples at a rate of {RATE}, heads go, and the "
         f"smaller model is fine-tuned for {FINETUNE}. Numbers are BLEU on the first {N_REPORTED} sentences of the test "
         f"split, means over {len(SEEDS)} seeds with 95 % intervals over seeds (Student's t). The model is far smaller "

@@ -61,7 +61,8 @@ def gains(result: Result, way: str, keep: int, which: str) -> list[float]:
 def introduction() -> str:
     """What was done."""
     return (
-        "# Differentiable subset pruning\n\nMade by `python -m reproductions.subset_pruning`, after Li et al. 2021: exactly K "
+        "# Differentiable subset pruning\n\n"
+        "Made by `python -m reproductions.subset_pruning`, after Li et al. 2021: exactly K "
         "heads stay, chosen by weights that learn. Every way to choose is compared at equal K, with the weights as "
         "they were and after training. Gates learn together with the weights, then the smaller model is fine-tuned; "
         "gradient and random order train the smaller model for as many steps in all. Where weights are frozen while "

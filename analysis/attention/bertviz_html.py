@@ -100,7 +100,10 @@ def bertviz_height(seen: Seen, drawing: Drawing) -> int:
 @cache
 def _from_bertviz(view: str) -> tuple[str, str, str]:
     """The parameters as JSON, the body and the script that bertviz makes of a single weight."""
-    import bertviz  # here, for it takes its time and only pictures need it
+    try:
+        import bertviz  # here, for it takes its time and only pictures need it
+    except ImportError as error:
+        raise ValueError("the picture needs more packages: pip install 'headscope[app]'") from error
 
     make = {"head": bertviz.head_view, "model": bertviz.model_view}[view]
     with warnings.catch_warnings():

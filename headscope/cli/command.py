@@ -1,7 +1,7 @@
 """What a command is: a declaration with a name, its arguments, and the work that it does.
 
-A command registers itself in the file that defines it; cli.py, the tests and the check of docs/cli.md go through the
-registry. Files of commands import the library inside `run`, so that help is there at once: torch takes seconds.
+A command registers itself in the file that defines it; the parser, the tests and the check of docs/cli.md go through
+the registry. Files of commands import the library inside `run`, so that help is there at once: torch takes seconds.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import headscope
 from headscope.cli.arguments import number, whole
 from headscope.cli.command import commands
 from headscope.cli.terminal import say, show_progress
@@ -20,6 +21,11 @@ LONGEST = 1000
 
 QUIET = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 """Settings under which libraries leave standard error to us; they are read when a command imports them."""
+
+
+def run() -> NoReturn:
+    """The command `headscope`: ends the process with the exit code of `main`."""
+    sys.exit(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +92,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="headscope", description="What every attention head does, and which can go.")
+    parser.add_argument("--version", action="version", version=f"headscope {headscope.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands():
         own = subparsers.add_parser(command.name, help=command.about, description=command.about)
@@ -95,7 +102,3 @@ def _parser() -> argparse.ArgumentParser:
         command.arguments(own)
         own.set_defaults(run=command.run)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

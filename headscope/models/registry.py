@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -13,7 +14,8 @@ Entry = TypeVar("Entry", bound=type[Any])
 class Registry(Generic[T]):
     """Classes by an attribute of theirs, the key; every file of `package` is imported before the first answer.
 
-    `what` is how a message calls one of them.
+    So is every module that an installed package names as an entry point of `group`. `what` is how a message calls one
+    of the classes.
     """
 
     def __init__(self, what: str, package: str, key: str = "key") -> None:
@@ -22,6 +24,11 @@ class Registry(Generic[T]):
         self.key = key
         self._entries: dict[str, type[T]] = {}
         self._imported = False
+
+    @property
+    def group(self) -> str:
+        """Under what packages from outside name their modules, such as `headscope.importance_method`."""
+        return f"headscope.{self.what.replace(' ', '_')}"
 
     def register(self, entry: Entry) -> Entry:
         """Makes a class known; used as a decorator."""
@@ -34,6 +41,8 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{self.package}.{module.name}")
+            for found in entry_points(group=self.group):
+                _load(found)
             self._imported = True
         return dict(sorted(self._entries.items()))
 
@@ -43,3 +52,12 @@ class Registry(Generic[T]):
         if key not in known:
             raise KeyError(f"no {self.what} {key!r}; known: {', '.join(known)}")
         return known[key]
+
+
+def _load(found: EntryPoint) -> None:
+    """Imports a module of another package; a ValueError in one sentence where that fails."""
+    try:
+        found.load()
+    except Exception as error:  # code that is not ours may raise anything
+        package = found.dist.name if found.dist else "a package"
+        raise ValueError(f"{package} offers {found.value} to headscope, which cannot be imported: {error}") from error

@@ -8,6 +8,8 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
+import platformdirs
+
 from headscope.models.text import shown
 
 BACKUP, OLDER = ".backup.sqlite", ".backup-before.sqlite"
@@ -17,15 +19,27 @@ LEAST_FREE = 64 * 2**20
 """Bytes that must be free on the disk before a run writes more."""
 
 
+CHECKOUT = Path(__file__).parents[2]
+"""Where the package lies; a checkout has a pyproject.toml there."""
+
+
 def home() -> Path:
-    """The folder named by HEADSCOPE_HOME, else `runs` beside the code; it is there when this returns."""
+    """The folder named by HEADSCOPE_HOME, else `usual_home`; it is there when this returns."""
     named = os.environ.get("HEADSCOPE_HOME", "")
     try:
-        folder = Path(named or Path(__file__).parents[2] / "runs").expanduser().absolute()
+        folder = Path(named).expanduser().absolute() if named else usual_home()
     except RuntimeError as error:  # ~ and a user that is not there
         raise ValueError(f"HEADSCOPE_HOME is {shown(named)!r}; allowed is a folder") from error
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def usual_home() -> Path:
+    """The folder `runs` of a checkout that has one, else the user's folder for data of this program."""
+    runs = CHECKOUT / "runs"
+    if (CHECKOUT / "pyproject.toml").is_file() and runs.is_dir():
+        return runs
+    return Path(platformdirs.user_data_path("headscope", appauthor=False))
 
 
 def check_room(folder: Path) -> None:

@@ -16,7 +16,7 @@ RESUMABLE = (CANCELLED, FAILED, STOPPED)
 
 QUERY, SHORT, LONG = "question", "short", "long"
 SERVED = {"interactive": (QUERY, SHORT), "batch": (LONG,)}
-"""Which worker serves which lanes: the interactive worker answers questions first, even between two steps of a short run."""
+"""Which worker serves which lanes: the interactive one answers queries first, even between two steps of a short run."""
 
 
 class Cancelled(Exception):  # noqa: N818 - it is no error of anybody's

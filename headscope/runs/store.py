@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS points (
 FIRST = "SELECT id FROM runs WHERE state = ? AND lane = ? ORDER BY queued, id LIMIT 1"
 LENGTH_OF_ID = 16
 DAY = 86_400
+NAME = "headscope.sqlite"
+FORMER_NAME = "headlight.sqlite"
+"""What the file was called when the project was; a folder that has it, or a copy of it, goes on with it."""
 
 
 class Store:
@@ -58,7 +61,9 @@ class Store:
         self.owner = owner
         self.folder = folder or home()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.path = self.folder / "headscope.sqlite"
+        self.path = self.folder / NAME
+        if not self.path.exists() and any(self.folder.glob(f"{Path(FORMER_NAME).stem}.*sqlite")):
+            self.path = self.folder / FORMER_NAME
         with self._connected() as connection:
             if not _has_runs_table(connection):
                 self._check_new()

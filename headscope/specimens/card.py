@@ -42,7 +42,8 @@ def readme(card: dict[str, Any]) -> str:
         f"{card['data']} {card['heads']} heads, {card['parameters']:,} parameters, shipped in half precision.",
         "",
         f"Trained by `python -m headscope.specimens.train {card['name']} --seed {card['seed']}`: "
-        f"{card['steps']:,} steps, {card['predictions']:,} predictions, {card['minutes']} minutes of training on one shared core.",
+        f"{card['steps']:,} steps, "
+        f"{card['predictions']:,} predictions, {card['minutes']} minutes of training on one shared core.",
         "",
         "| metric | value | 95 % interval | n | split | interval by |",
         "|---|---|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""python -m headscope.specimens.evaluate NAME: the metrics of a shipped specimen, and what random halves of its heads cost."""
+"""python -m headscope.specimens.evaluate NAME: metrics of a specimen, and what random halves of its heads cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""python -m headscope.specimens.role_check translator: which encoder heads are positional or syntactic, on held-out sentences.
+"""python -m headscope.specimens.role_check translator: its positional and syntactic heads, on held-out sentences.
 
 A second count of two roles, small and literal on purpose. A head is positional if the strongest attention of at least
 90 % of the pieces goes to one fixed offset. A relation has a head if the strongest attention of its words goes to the

@@ -1,4 +1,4 @@
-"""python -m headscope.specimens.ship NAME: writes the last checkpoint of a run as a specimen, with its card and its history."""
+"""python -m headscope.specimens.ship NAME: writes the last checkpoint of a run as a specimen, with card and history."""
 
 from __future__ import annotations
 

@@ -8,10 +8,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import onnx
-import onnxruntime
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
@@ -43,6 +42,7 @@ class _OneOutput(nn.Module):
 
 def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Reference) -> dict[str, str]:
     """Exports the smaller model for any batch and length, or for the example's own where that cannot be."""
+    _libraries()
     smaller = without_heads(head_model, mask)
     if smaller.tokenizer is not None:
         smaller.tokenizer.save_pretrained(folder)
@@ -64,6 +64,7 @@ def write(head_model: HeadModel, mask: HeadMask, folder: Path, reference: Refere
 def run(folder: Path, reference: Reference) -> tuple[list[Any], int]:
     """What onnxruntime makes of the reference inputs, and how many numbers the file holds."""
     path = folder / MODEL_FILE
+    onnx, _ = _libraries()
     try:
         numbers = sum(int(torch.tensor(list(item.dims)).prod()) for item in onnx.load(str(path)).graph.initializer)
         return [_run(path, reference.inputs)], numbers
@@ -108,7 +109,18 @@ def _works_for_another_size(smaller: HeadModel, inputs: dict[str, Tensor], path:
     return found.shape == expected.shape and torch.allclose(found, expected.cpu(), rtol=1e-4, atol=1e-4)
 
 
+def _libraries() -> tuple[ModuleType, ModuleType]:
+    """The libraries onnx and onnxruntime, which this format alone needs; a ValueError where they are missing."""
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError as error:
+        raise ValueError("the format onnx needs more packages: pip install 'headscope[onnx]'") from error
+    return onnx, onnxruntime
+
+
 def _run(path: Path, inputs: dict[str, Tensor]) -> Tensor:
+    _, onnxruntime = _libraries()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -1,1 +1,1 @@
-"""The commands of cli.py: one a file."""
+"""The commands of `headscope`, one a file."""

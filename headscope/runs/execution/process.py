@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import site
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +12,22 @@ import psutil
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """Where Linux tells one start of the machine from another."""
+
+PLACE = Path(__file__).parents[3]
+"""The folder in which Python finds this package."""
+
+
+def python_command(module: str) -> list[str]:
+    """What runs a module in another process; `-P` keeps what a user has in the current folder out of it."""
+    return [sys.executable, "-P", "-m", module]
+
+
+def python_environment() -> dict[str, str]:
+    """The variables for such a process: from a checkout that is not installed it finds the package by PYTHONPATH."""
+    installed = [*site.getsitepackages(), site.getusersitepackages()]
+    if str(PLACE) in installed:
+        return dict(os.environ)
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(PLACE), os.environ.get("PYTHONPATH", "")]))}
 
 
 @dataclass(frozen=True, slots=True)

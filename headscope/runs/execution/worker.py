@@ -19,7 +19,7 @@ from pathlib import Path
 
 from headscope.runs.execution.execute import execute
 from headscope.runs.execution.model_cache import ModelCache
-from headscope.runs.execution.process import Identity
+from headscope.runs.execution.process import Identity, python_command
 from headscope.runs.execution.process_memory import trim
 from headscope.runs.kinds.methods import is_outdated
 from headscope.runs.run import QUERY, SERVED, Run
@@ -112,10 +112,8 @@ def main() -> None:
     _settle_torch()
     Worker(Store(arguments.folder), arguments.role).work()
     if is_outdated():
-        os.execv(
-            sys.executable,
-            [sys.executable, "-m", "headscope.runs.execution.worker", arguments.role, str(arguments.folder)],
-        )
+        command = [*python_command("headscope.runs.execution.worker"), arguments.role, str(arguments.folder)]
+        os.execv(sys.executable, command)
 
 
 def _settle_torch() -> None:

@@ -16,11 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headscope.runs.data_dir import check_room, write_whole
-from headscope.runs.execution.process import Identity
+from headscope.runs.execution.process import Identity, python_command, python_environment
 from headscope.runs.run import SERVED
 from headscope.runs.store import Store
 
-ROOT = Path(__file__).parents[3]
 _LOCK = threading.Lock()
 
 
@@ -63,8 +62,8 @@ def _start(store: Store, place: str) -> Identity:
     role = place.partition("-")[0]
     with (store.folder / f"worker-{place}.log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "headscope.runs.execution.worker", role, str(store.folder)],
-            cwd=ROOT,
+            [*python_command("headscope.runs.execution.worker"), role, str(store.folder)],
+            env=python_environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

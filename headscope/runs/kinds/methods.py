@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+import site
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from headscope.runs.kind import Kind, Steps, Workspace, register
 from headscope.runs.run import QUERY
 
-FOLDER = Path(__file__).parents[2] / "analysis" / "importance" / "methods"
+_FOUND = find_spec("headscope.analysis.importance.methods")  # its parents are empty, so this imports no torch
+FOLDER = _FOUND.submodule_search_locations[0] if _FOUND and _FOUND.submodule_search_locations else ""
 
 
 def code_mark() -> str:
-    """Changes when a method is added or changed, so that an old list is not shown."""
+    """Changes when a method is added or changed, or a package installed, so that an old list is not shown."""
     with os.scandir(FOLDER) as files:  # workers look thirty times a second
         stamps = [(file.name, file.stat().st_mtime_ns) for file in files if file.name.endswith(".py")]
+    stamps += [(str(path), path.stat().st_mtime_ns) for path in map(Path, site.getsitepackages()) if path.is_dir()]
     return hashlib.sha256(repr(sorted(stamps)).encode()).hexdigest()[:16]
 
 

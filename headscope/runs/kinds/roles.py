@@ -50,7 +50,7 @@ class RolesRun(Kind):
 
     @property
     def lane(self) -> str:
-        """The interactive worker serves what takes seconds for one of our models; others it leaves between steps for questions."""
+        """The interactive worker serves what takes seconds for a specimen, and answers queries between its steps."""
         return SHORT if self.n <= SHORT_UP_TO else LONG
 
     @property

@@ -228,9 +228,7 @@ def connected() -> Iterator[int]:
     try:
         import ray
     except ImportError as error:
-        raise ValueError(
-            f"HEADSCOPE_RAY is {address!r} and Ray is not here: pip install -r requirements/ray.txt"
-        ) from error
+        raise ValueError(f"HEADSCOPE_RAY is {address!r} and Ray is not here: pip install 'headscope[ray]'") from error
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:

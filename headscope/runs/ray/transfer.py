@@ -7,14 +7,15 @@ import platform
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import headscope
 from headscope.models.loading.fingerprint import file_fingerprint, fingerprint
 from headscope.models.loading.known_models import SPECIMENS_FOLDER, specimen_names
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("analysis", "models", "pruning", "runs", "tasks")
 COMPARED = ("torch", "transformers")
 WITHIN = (".", "model")
@@ -66,11 +67,12 @@ def code() -> bytes:
     """This program without its interface, as an archive."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(ROOT / "__init__.py", "headscope/__init__.py")
+        archive.write(str(headscope.__file__), "headscope/__init__.py")
         for package in PACKAGES:
-            for path in sorted((ROOT / package).rglob("*")):
+            folder = Path(import_module(f"headscope.{package}").__path__[0])
+            for path in sorted(folder.rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:
-                    archive.write(path, path.relative_to(ROOT.parent))
+                    archive.write(path, Path("headscope", package, path.relative_to(folder)))
     return packed.getvalue()
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import inspect
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+import headscope
 from headscope.runs.kind import Kind, kind_of
 from headscope.runs.run import Run
 from headscope.web.runs.run_facts import setting_name
-
-PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 INTERVALS = "Intervals are 95 %."
 PAIRED = "Two models are compared by a paired test on the same examples; significant means p < 0.01."
@@ -77,10 +73,9 @@ def repeat_command(kind: Kind) -> str:
     return shlex.join(["python", "-c", code])
 
 
-@cache
 def version() -> str:
     """The version of Headscope."""
-    return str(tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["version"])
+    return str(headscope.__version__)
 
 
 def _spelt(value: Any) -> str:

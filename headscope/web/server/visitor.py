@@ -49,5 +49,5 @@ def _ask(how: str) -> None:
     else:
         st.html(
             f'<p><a href="{SIGN_IN}" target="_self">Sign in</a> to go on. Where that page is missing, the server was '
-            "started without its door: <code>headscope app</code>.</p>"
+            "started without its own checks: use <code>headscope app</code>.</p>"
         )
