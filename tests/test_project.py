@@ -18,19 +18,8 @@ SOURCES = (".py", ".js", ".css", ".html", ".md", ".toml", ".sh")
 MADE = (ROOT / "build", ROOT / "runs")
 """What `make docs` and using the app leave behind."""
 
-PACKAGES = (
-    "pages",
-    "ui",
-    "commands",
-    "jobs",
-    "analysis",
-    "pruning",
-    "tasks",
-    "lessons",
-    "models",
-    "specimens",
-    "reproductions",
-)
+PACKAGES = ("pages", "web", "cli", "runs", "analysis", "pruning", "tasks", "models", "specimens")
+LESSONS = ("papers", "lesson", "glossary")
 
 
 def sources(root: Path) -> Iterator[Path]:
@@ -45,14 +34,14 @@ def sources(root: Path) -> Iterator[Path]:
 
 
 def imported(path: Path) -> set[str]:
-    """The top-level names of everything a file imports."""
+    """The top-level names of everything a file imports; of our own package the folders as well."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.partition(".")[0])
-    return names
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {".".join(name.split(".")[: 2 if name.startswith("headscope.") else 1]) for name in names}
 
 
 def test_no_file_is_longer_than_500_lines():
@@ -80,17 +69,19 @@ def test_pages_do_no_tensor_work():
 
 
 def test_the_command_line_works_without_the_interface():
-    cli = ROOT / "cli.py"
-    if cli.exists():
-        assert imported(cli) & {"pages", "ui", "app", "streamlit"} == set()
+    for path in (ROOT / "headscope" / "cli").rglob("*.py"):
+        assert imported(path) & {"headscope.pages", "headscope.web", "app", "streamlit"} == set()
 
 
 @pytest.fixture
 def skeleton(tmp_path) -> Path:
     """The packages without their content, under the rules of this project."""
-    for package in PACKAGES:
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").touch()
+    names = ["headscope", *(f"headscope/{name}" for name in PACKAGES), "headscope/web/lessons", "reproductions"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    for name in LESSONS:
+        (tmp_path / "headscope" / "web" / "lessons" / f"{name}.py").touch()
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -98,27 +89,32 @@ def skeleton(tmp_path) -> Path:
 @pytest.mark.parametrize(
     ("package", "other", "rule"),
     [
-        ("models", "tasks", "One direction"),
-        ("analysis", "pruning", "One direction"),
-        ("pruning", "analysis", "One direction"),
-        ("jobs", "cli", "nothing imports them"),
-        ("specimens", "ui", "without the interface"),
-        ("ui", "specimens", "reaches for a specimen"),
-        ("pages", "commands", "reaches for a command"),
-        ("commands", "ui", "One direction"),
+        ("models", "headscope.tasks", "One direction"),
+        ("analysis", "headscope.pruning", "One direction"),
+        ("pruning", "headscope.analysis", "One direction"),
+        ("runs", "headscope.web", "One direction"),
+        ("specimens", "headscope.web", "without the interface"),
+        ("web", "headscope.specimens", "reaches for a specimen"),
+        ("specimens", "headscope.cli", "reaches for a command"),
+        ("cli", "headscope.web", "One direction"),
         ("pages", "torch", "no tensor work"),
+        ("models", "reproductions", "nothing imports them"),
+        ("web/lessons/papers", "torch", "need no library"),
     ],
 )
 def test_an_import_against_the_layers_is_reported(skeleton, package, other, rule):
-    (skeleton / package / "__init__.py").write_text(f"import {other}\n")
+    place = skeleton / "headscope" / package
+    (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).write_text(f"import {other}\n")
     (broken,) = broken_contracts(skeleton)
     assert rule in broken
 
 
 def test_imports_along_the_layers_are_allowed(skeleton):
-    (skeleton / "pages" / "__init__.py").write_text("import ui, specimens\n")
-    (skeleton / "jobs" / "__init__.py").write_text("import analysis, pruning, torch\n")
-    (skeleton / "specimens" / "__init__.py").write_text("import tasks, models\n")
+    (skeleton / "headscope" / "pages" / "__init__.py").write_text("import headscope.web, headscope.specimens\n")
+    (skeleton / "headscope" / "runs" / "__init__.py").write_text(
+        "import headscope.analysis, headscope.pruning, torch\n"
+    )
+    (skeleton / "headscope" / "specimens" / "__init__.py").write_text("import headscope.tasks, headscope.models\n")
     assert broken_contracts(skeleton) == []
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.resolved import ROOT, Package, resolved
+from tools.resolved import ROOT, RUN, Package, resolved
 
 LOCK = "requirements/all.lock"
 ABOUT = f"""\
@@ -38,7 +38,7 @@ def main() -> int:
 
 def hashes_name(listed: str) -> str:
     """The file with the hashes of what a list of requirements brings."""
-    return f"{listed.removesuffix('.txt')}-hashes.lock"
+    return "requirements/app-hashes.lock" if listed == RUN else f"{listed.removesuffix('.txt')}-hashes.lock"
 
 
 def write(root: Path, packages: Sequence[Package]) -> None:

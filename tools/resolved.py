@@ -35,7 +35,7 @@ class Package:
 
 def lists() -> list[Path]:
     """Every list of requirements, the one that the app needs first."""
-    return sorted(ROOT.glob("requirements*.txt"), key=lambda path: (path.name != RUN, path.name))
+    return [ROOT / RUN, *sorted((ROOT / "requirements").glob("*.txt"))]
 
 
 def named(path: Path) -> list[Requirement]:
@@ -53,7 +53,7 @@ def resolved() -> list[Package]:
     if ended.returncode:
         reason = next((line for line in ended.stderr.splitlines() if line.startswith("ERROR")), "no reason given")
         raise ValueError(f"pip cannot resolve the lists of requirements, which needs a network: {reason[:300]}")
-    return packages_of(json.loads(ended.stdout), {path.name: named(path) for path in lists()})
+    return packages_of(json.loads(ended.stdout), {path.relative_to(ROOT).as_posix(): named(path) for path in lists()})
 
 
 def packages_of(report: Record, wanted: Mapping[str, Sequence[Requirement]]) -> list[Package]:

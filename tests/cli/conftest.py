@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """What the settings of cli.py do to libraries that are imported later than here."""
+    """What the settings of the command line do to libraries that are imported later than here."""
     transformers_logging.disable_progress_bar()
     yield
     transformers_logging.enable_progress_bar()

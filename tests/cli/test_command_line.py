@@ -30,7 +30,8 @@ def helped(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_help_and_specimens_come_without_torch() -> None:
     program = f"""
-import sys, cli
+import sys
+from headscope.cli import main as cli
 for arguments in {[["specimens"], ["--help"], *([name, "--help"] for name in NAMES)]!r}:
     try:
         cli.main(arguments)
@@ -76,7 +77,7 @@ def test_every_command_is_documented_with_an_example_and_all_its_options() -> No
 
 def test_commands_know_no_interface() -> None:
     for path in (ROOT / "headscope" / "cli").rglob("*.py"):
-        assert imported(path) & {"pages", "ui", "app", "cli", "streamlit"} == set()
+        assert imported(path) & {"headscope.pages", "headscope.web", "app", "streamlit"} == set()
 
 
 @pytest.mark.parametrize(

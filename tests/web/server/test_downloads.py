@@ -87,6 +87,7 @@ def test_a_file_that_is_offered_again_stays(sessions: Sessions) -> None:
 
 
 def test_the_server_keeps_its_files_like_this() -> None:
-    asked = "import serve; s = serve.app._create_runtime().media_file_mgr._storage; print(type(s).__name__)"
+    asked = "from headscope.web.app.asgi import app; s = app._create_runtime().media_file_mgr._storage; "
+    asked += "print(type(s).__name__)"
     told = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "PatientStorage"
