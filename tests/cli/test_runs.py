@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
+from headscope.cli.main import main
 from headscope.runs.kinds.evaluation import EvaluationRun
 from headscope.runs.store import Store
 from tests.cli.conftest import Run
@@ -37,10 +40,21 @@ def test_old_runs_are_pruned_and_young_ones_stay(run_id: str, recorded: Run) -> 
     assert recorded("runs", "--prune", "0") == {"deleted": 1, "uploads": 0}
 
 
-@pytest.mark.parametrize("days", ["-5", "nan", "inf"])
-def test_a_number_of_days_that_is_none_prunes_nothing(run_id: str, days: str, refused: Run) -> None:
+@pytest.mark.parametrize(
+    ("days", "sentence"),
+    [
+        ("-5", "--prune -5; allowed is a number of days from 0 on"),
+        ("nan", "'nan' is not allowed; allowed are numbers up to 1000000"),
+        ("inf", "'inf' is not allowed; allowed are numbers up to 1000000"),
+    ],
+)
+def test_a_number_of_days_that_is_none_prunes_nothing(
+    run_id: str, days: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Store().cancel(run_id)
-    assert f"--prune {days}; allowed is a number of days from 0 on" in refused("runs", "--prune", days)
+    with suppress(SystemExit):  # argparse ends the program itself
+        assert main(["runs", "--prune", days]) == 2
+    assert sentence in capsys.readouterr().err
     assert [run.id for run in Store().runs()] == [run_id]
 
 

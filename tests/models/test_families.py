@@ -13,6 +13,7 @@ from headscope.models.example_inputs import example_inputs, main_output
 from headscope.models.gating import gated
 from headscope.models.head_model import HeadModel
 from headscope.models.heads import HeadId
+from headscope.models.inputs import probe_inputs
 from headscope.models.loading.loader import load
 from headscope.pruning.export.exporter import export, read_record, save_pruned, verify
 from headscope.pruning.export.proof import attending, attention_implementations
@@ -172,7 +173,7 @@ def check_onnx(head_model: HeadModel, tmp_path: Path) -> None:
 
 
 def generated(head_model: HeadModel, beams: int) -> Tensor:
-    inputs = example_inputs(head_model)
+    inputs = probe_inputs(head_model.model, batch=2)
     prompt = {name: value for name, value in inputs.items() if not name.startswith("decoder_")}
     return head_model.model.generate(
         **prompt, max_new_tokens=6, min_new_tokens=6, num_beams=beams, do_sample=False, pad_token_id=0

@@ -34,7 +34,7 @@ def opened(patch: pytest.MonkeyPatch, folder: Path, page: str, **link: str) -> A
         patch.setattr(place, work_off)
     requests.store_of.clear()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600)
-    if page != MODEL.file:
+    if page != f"pages/{Path(MODEL.file).name}":
         app.query_params["model"] = link.get("model", "looker")
         app.run()
         app.switch_page(page)

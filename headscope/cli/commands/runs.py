@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ class Runs(Command):
         store = Store()
         store.recover()
         if options.prune is not None:
-            if not 0 <= options.prune < math.inf:
+            if options.prune < 0:
                 raise ValueError(f"--prune {options.prune:g}; allowed is a number of days from 0 on")
             n = store.prune(SECONDS_A_DAY * options.prune)
             files = forget(store, SECONDS_A_DAY * options.prune)
