@@ -105,3 +105,22 @@ def test_a_clock_does_not_wait_for_ever() -> None:
     corrected(asked(is_clock=False), link)
     now[0] = SECONDS_ON_THE_WAY
     assert corrected(asked(is_clock=True), link) == asked(is_clock=True)
+
+
+def test_a_clock_that_rings_before_a_click_is_sent_does_not_click() -> None:
+    state = ClientState(page_script_hash="learn", query_string="model=looker", is_auto_rerun=True, fragment_id="news")
+    state.widget_states.widgets.add(id="undo", trigger_value=True)
+    state.widget_states.widgets.add(id="grid", json_trigger_value='["clicked"]')
+    state.widget_states.widgets.add(id="search", string_trigger_value={"data": "head"})
+    state.widget_states.widgets.add(id="talk", chat_input_value={"data": "head"})
+    state.widget_states.widgets.add(id="step", string_value="every 2 %")
+    sent = BackMsg(rerun_script=state).SerializeToString()
+    link = Link(clock=lambda: 0.0)
+    clock = BackMsg.FromString(corrected(sent, link)).rerun_script
+    assert [one.id for one in clock.widget_states.widgets] == ["step"]
+    assert (clock.fragment_id, clock.is_auto_rerun, clock.query_string) == ("news", True, "model=looker")
+    assert not link.is_clicked()
+
+
+def test_a_click_stays_in_what_is_sent_for_it() -> None:
+    assert corrected(asked(is_clock=False), Link(clock=lambda: 0.0)) == asked(is_clock=False)

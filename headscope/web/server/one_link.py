@@ -7,6 +7,9 @@ back a step. So such a request gets the link of the server here, with what the b
 
 What a page asks for by its clock while a click is under way is left out, as the server has not changed the link yet:
 the clock goes on and asks again.
+
+A browser sends a click a moment after it was made. If a clock of the page rings in between, its request holds the click
+too, and the server would take one click for two. So clicks are taken out of what a clock asks for.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 
 Query = dict[str, list[str]]
 SECONDS_ON_THE_WAY = 10.0
@@ -88,6 +92,10 @@ class Link:
                 return
 
 
+CLICKS = ("trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value")
+"""What says that something was done, where all else that a browser sends says how something is."""
+
+
 class OneLink:
     """Answers what a browser asks for with the newest link of its page."""
 
@@ -118,7 +126,10 @@ class OneLink:
 
 
 def corrected(asked: bytes, link: Link) -> bytes:
-    """What a browser asks for, with the newest link of its page; empty if a clock asked while a click is under way."""
+    """What a browser asks for, with the newest link of its page, and without clicks if it is a clock that asks.
+
+    Empty if a clock asks while a click is under way.
+    """
     try:
         message = BackMsg.FromString(asked)
     except DecodeError:
@@ -128,13 +139,23 @@ def corrected(asked: bytes, link: Link) -> bytes:
     request = message.rerun_script
     if request.is_auto_rerun and link.is_clicked():
         return b""
+    is_changed = request.is_auto_rerun and _without_clicks(request.widget_states)
     query = link.of_request(request.page_script_hash, request.query_string, request.is_history_navigation)
     if any(state.trigger_value for state in request.widget_states.widgets):
         link.click()
-    if query == request.query_string:
+    if query == request.query_string and not is_changed:
         return asked
     request.query_string = query
     return bytes(message.SerializeToString())
+
+
+def _without_clicks(states: WidgetStates) -> bool:
+    """Takes the clicks out; says whether there were any."""
+    kept = [state for state in states.widgets if state.WhichOneof("value") not in CLICKS]
+    if len(kept) == len(states.widgets):
+        return False
+    states.CopyFrom(WidgetStates(widgets=kept))
+    return True
 
 
 def note(sent: bytes, link: Link) -> None:
