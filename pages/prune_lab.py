@@ -23,6 +23,7 @@ from headscope.web.cards.live_metric import ask, begun, current, point_of, tiles
 from headscope.web.cards.repair_card import show_repair
 from headscope.web.cards.speed_card import show_speed
 from headscope.web.cards.sweep_card import (
+    is_form_open,
     show_sweep_button,
     show_sweep_numbers,
     show_sweeps,
@@ -77,7 +78,8 @@ def show_mask(lab: Lab, methods: dict[str, str]) -> None:
         with row.popover("Share", icon=":material/link:"):
             st.caption("This link opens the page with this model and this mask.")
             st.code(f"{page_address()}?{urlencode(lab.choice.link | {'mask': short_mask(lab.grid, lab.mask)})}")
-        scores = scores_of(lab, method)
+        with st.container():  # for the progress, whose going must not have all below drawn anew
+            scores = scores_of(lab, method)
         look = replace(GridStyle.of_scores(scores), removed=lab.removed)
         take = partial(take_edit, lab)
         lab.keep(masks.edited(edit_mask(lab.grid, look, key=grid_key(lab), edit=masks.edit, on_change=take)))
@@ -148,22 +150,28 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
     """The curves, and a form for the next one, which stands apart from what runs every second."""
     banks = [bank.bank for bank in lab.grid.banks]
     runs = sweeps_of(store(), lab.choice)
-    if runs:
-        shown = shown_sweep(runs)
-        st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else paced(0.7))(lab, shown.ended)
-        with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
-            show_sweep_button(shown)
-            show_sweep_numbers(shown)
-            with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
-                sweep_form(lab.choice, methods, banks)
-        return
-    st.fragment(lambda: None, key=CURVES)()
-    st.html(
-        '<h2 class="hl-card-title">Let a sweep show what can go</h2>'
-        '<p class="hl-source">It removes more and more heads, judges what is left at every step, and draws five '
-        "random orders beside it. You can go on editing meanwhile.</p>"
-    )
-    sweep_form(lab.choice, methods, banks)
+    is_open = is_form_open(lab.choice, runs)
+    with st.container():  # one place whatever is in it, or the form below would be drawn anew
+        if runs:
+            shown = shown_sweep(runs)
+            st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else paced(0.7))(lab, shown.ended)
+            with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
+                with st.container(horizontal=True, vertical_alignment="center", width="content"):
+                    show_sweep_button(shown)
+                    show_sweep_numbers(shown)
+                if not is_open:
+                    with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
+                        sweep_form(lab.choice, methods, banks)
+        else:
+            st.fragment(lambda: None, key=CURVES)()
+            st.html(
+                '<h2 class="hl-card-title">Let a sweep show what can go</h2>'
+                '<p class="hl-source">It removes more and more heads, judges what is left at every step, and draws '
+                "five random orders beside it. You can go on editing meanwhile.</p>"
+            )
+    if is_open:
+        with st.container(key="sweep-form"):
+            sweep_form(lab.choice, methods, banks)
 
 
 @st.fragment(key=MORE)

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from headscope.runs.client import wait
+from headscope.runs.kinds.sweep import SweepRun
 from headscope.runs.run import CANCELLED
 from headscope.runs.store import Store
 from headscope.tasks.task_catalog import SPECIMEN_TASKS
@@ -59,6 +60,12 @@ CLICK_AND_RING = """(button) => {
   return window.clocks.size;
 }"""
 """A browser that was busy makes up for what is due: the click, the clocks, and only then what sends the click."""
+
+SCROLLED = """(pixels) => new Promise((done) => {
+  document.querySelector('[data-testid="stMain"]').scrollBy({top: pixels, behavior: "instant"});
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})"""
+"""Scrolls the page and waits until it was told so."""
 
 MODEL = "looker"
 """The cheapest; tests/pruning/export/test_export_specimen.py loads every other specimen again after it was pruned."""
@@ -230,6 +237,62 @@ def test_one_press_of_undo_is_one_step_though_a_clock_rings_before_it_is_sent(
         expect(page.locator(OFF)).to_have_count(left)
     press(page, "lab-redone")
     expect(page.locator(OFF)).to_have_count(3)
+
+
+def test_an_open_list_stays_open_beside_its_box_when_the_page_scrolls(page: Page, address: str) -> None:
+    page.goto(f"{address}/prune_lab?model=looker&mask=encoder.0.1&lab-tab=What breaks")
+    expect(page.get_by_text(re.compile("come out differently|Nothing breaks"))).to_be_visible()
+    box = page.locator(".st-key-breaks-against")
+    box.scroll_into_view_if_needed()
+    box.get_by_role("combobox").click()
+    before = page.get_by_role("listbox").bounding_box()
+    assert before
+    page.evaluate(SCROLLED, 40)
+    expect(box.get_by_role("combobox")).to_have_attribute("aria-expanded", "true")
+    eventually(page, lambda: page.get_by_role("listbox").bounding_box(), before | {"y": before["y"] - 40})
+
+
+def test_the_form_of_a_sweep_and_its_open_list_stay_when_somebody_else_starts_a_sweep(
+    page: Page, server: AppServer
+) -> None:
+    held: list[Callable[[], None]] = []
+    slow = False
+
+    def delay(socket: WebSocketRoute) -> None:
+        served = socket.connect_to_server()
+
+        def pass_back(message: str | bytes) -> None:
+            if slow:
+                held.append(lambda: socket.send(message))
+            else:
+                socket.send(message)
+
+        served.on_message(pass_back)
+
+    page.route_web_socket("**/_stcore/stream", delay)
+    page.goto(f"{server.address}/prune_lab?model=translator")  # whose store has no sweep
+    open_sweep_form(page)
+    page.locator('[data-test-script-state="notRunning"]').wait_for()
+    store = Store(server.home)
+    run = store.submit(SweepRun("translator").as_run(server.home))
+    store.cancel(run.id)
+    try:
+        slow = True
+        pick(page, "sweep-order", "Random")  # for which the whole page is drawn anew
+        box = page.locator(".st-key-sweep-step").get_by_role("combobox")
+        box.click()
+        expect(box).to_have_attribute("aria-expanded", "true")
+        eventually(page, lambda: len(held) > 1, True)
+        for deliver in held:
+            deliver()
+        slow = False
+        expect(page.locator(".st-key-resume-sweep button")).to_be_visible()
+        page.locator('[data-test-script-state="notRunning"]').wait_for()
+        expect(box).to_have_attribute("aria-expanded", "true")
+        page.get_by_role("option", name="one head at a time", exact=True).click()
+        expect(box).to_have_value("one head at a time")
+    finally:
+        store.delete(run.id)
 
 
 def test_a_click_in_the_middle_of_a_redraw_opens_what_was_clicked(page: Page, address: str) -> None:

@@ -30,6 +30,9 @@ STEPS = {"one head at a time": 0.0, "every 2 %": 0.02, "every 5 %": 0.05, "every
 PATIENCE = 1.0
 """Seconds in which a sweep mostly ends once it is cancelled."""
 
+OPEN = "open-sweep-form"
+"""Where the session keeps the model whose form stands open on the page."""
+
 SEVERAL = 3
 """Curves of earlier sweeps that are drawn beside the newest."""
 
@@ -165,6 +168,16 @@ def _stop(run_id: str) -> None:
     wait(store(), store().get(run_id), PATIENCE)
 
 
+def is_form_open(choice: Choice, runs: Sequence[Run]) -> bool:
+    """Whether the form stands on the page: where nothing was swept, and then until this session starts a sweep.
+
+    A sweep that somebody else starts would otherwise take the form away while it is filled in.
+    """
+    if not runs:
+        st.session_state[OPEN] = choice.model
+    return bool(st.session_state.get(OPEN) == choice.model)
+
+
 def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) -> None:
     """What to remove first, in which steps, and the button that starts it."""
     known = {strategy.title: strategy for strategy in strategies().values()}
@@ -196,6 +209,7 @@ def sweep_form(choice: Choice, methods: dict[str, str], banks: Sequence[str]) ->
         if run.state in RESUMABLE:
             store().resume(run.id)
         st.query_params["sweep"] = run.id
+        st.session_state.pop(OPEN, None)
         st.rerun()
 
 

@@ -30,6 +30,10 @@ STYLESHEET = Path(__file__).with_name("style.css")
 PROJECTED = Path(__file__).with_name("projected.css")
 SWITCH = "presenter-size"
 
+_open_lists = st.components.v2.component(
+    "open_lists", js=Path(__file__).with_name("open_lists.js").read_text(encoding="utf-8")
+)
+
 
 def theme() -> str:
     """Light or dark, as the browser shows it now."""
@@ -44,6 +48,7 @@ def begin_page(title: str, lede: str) -> Choice:
     """
     st.set_page_config(f"{title} · Headscope", layout="wide", initial_sidebar_state=236)
     st.html(f"<style>{css_variables()}{stylesheet(is_presented())}</style>")
+    _open_lists(key="open-lists")
     visitor()
     choice = Choice.from_link()
     refused = st.session_state.pop(REFUSED, "")
@@ -61,8 +66,9 @@ def begin_page(title: str, lede: str) -> Choice:
         _running()
         show_visitor()
     st.html(f'<h1 class="hl-title">{escape(title)}</h1><p class="hl-lede">{explained(lede, "lede")}</p>')
-    if refused:
-        st.error(plain(refused))
+    with st.container():  # whose place is there in any case, or all below would be drawn anew
+        if refused:
+            st.error(plain(refused))
     return choice
 
 
