@@ -156,12 +156,11 @@ def show_sweep_card(lab: Lab, methods: dict[str, str]) -> None:
             shown = shown_sweep(runs)
             st.fragment(told(show_curves), key=CURVES, run_every=None if shown.ended else paced(0.7))(lab, shown.ended)
             with st.container(horizontal=True, vertical_alignment="center", key="sweep-buttons"):
-                with st.container(horizontal=True, vertical_alignment="center", width="content"):
-                    show_sweep_button(shown)
-                    show_sweep_numbers(shown)
                 if not is_open:
-                    with st.popover("New sweep", icon=":material/add:", key="new-sweep"):
+                    with st.popover("New sweep", icon=":material/add:", key="new-sweep"):  # before what comes and goes
                         sweep_form(lab.choice, methods, banks)
+                show_sweep_button(shown)
+                show_sweep_numbers(shown)
         else:
             st.fragment(lambda: None, key=CURVES)()
             st.html(
