@@ -51,13 +51,13 @@ STATIC = Group(
 )
 DOCUMENTS = Group("documents", [["mkdocs", "build", "--strict"], ["python", "-m", "tools.check_docs"]])
 TESTS = Group("tests", [["pytest", "-m", "not browser and not long"]], is_test=True)
-BROWSER = Group("browser tests", [["pytest", "-m", "browser"]], is_test=True)
+BROWSER = Group("browser tests", [["pytest", "tests/browser", "-m", "browser"]], is_test=True)
 GROUPS = (STATIC, DOCUMENTS, TESTS, BROWSER)
 
 REPEATS = 5
 LONG = (
     Group("long tests", [["pytest", "-m", "long"]]),
-    Group(f"browser tests, {REPEATS} times", [["pytest", "-m", "browser"]] * REPEATS),
+    Group(f"browser tests, {REPEATS} times", [["pytest", "tests/browser", "-m", "browser"]] * REPEATS),
     Group("planted faults", [["python", "-m", "tools.planted_faults"]]),
 )
 """What is too slow for every change; docs/testing.md tells what each covers."""
