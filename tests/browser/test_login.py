@@ -30,7 +30,8 @@ def status(address: str, **headers: str) -> int:
         with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=20) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
 
 
 def cookies(context: BrowserContext) -> str:

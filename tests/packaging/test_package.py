@@ -150,6 +150,7 @@ def test_the_app_opens_with_its_settings_and_a_worker(installed: Installed, fold
         assert "<div" in read("http://127.0.0.1:8797/importance")
         with pytest.raises(urllib.error.HTTPError) as refused:  # only names on the list: allowedHosts is in force
             read("http://127.0.0.1:8797/", Host="elsewhere.example")
+        refused.value.close()
         assert refused.value.code in (400, 403, 421)
         workers = json.loads((home / "workers.json").read_text())
         assert list(workers) == ["interactive-0"]

@@ -41,11 +41,12 @@ class Machines:
         return str(self.cluster.address)
 
     def only(self, n: int) -> None:
-        """Adds or removes machines until there are n."""
+        """Adds or removes machines until there are n, and waits until the cluster gives no place on any other."""
         while len(self.working) < n:
             self.add()
         while len(self.working) > n:
             self.kill()
+        self.cluster.wait_for_nodes(timeout=60)
 
     def add(self) -> None:
         self.working.append(self.cluster.add_node(num_cpus=1, **MACHINE))
