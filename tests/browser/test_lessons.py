@@ -181,7 +181,7 @@ def test_where_a_click_switches_a_head_off_a_button_opens_the_card_of_the_last(p
 
 def small_grid(step: int) -> str:
     """The grid of a step of the first lesson."""
-    return f'[class*="st-key-lesson-sixteen_heads-{step}-grid"]'
+    return f'[class*="st-key-lesson-sixteen-heads-{step}-grid"]'
 
 
 def test_arrow_keys_in_the_grid_move_in_the_grid(page: Page, server: AppServer) -> None:
