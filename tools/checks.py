@@ -51,7 +51,7 @@ STATIC = Group(
 )
 DOCUMENTS = Group("documents", [["mkdocs", "build", "--strict"], ["python", "-m", "tools.check_docs"]])
 TESTS = Group("tests", [["pytest", "-m", "not browser and not long"]], is_test=True)
-BROWSER = Group("browser tests", [["pytest", "tests/browser", "-m", "browser"]], is_test=True)
+BROWSER = Group("browser tests", [["pytest", "tests/browser", "-m", "browser and not long"]], is_test=True)
 GROUPS = (STATIC, DOCUMENTS, TESTS, BROWSER)
 
 REPEATS = 5

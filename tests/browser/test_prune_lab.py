@@ -363,6 +363,7 @@ def test_a_link_opens_the_same_mask_in_another_tab(open_page: Callable[..., Page
     expect(second.locator(".hl-numbers")).to_contain_text("33 / 36")
 
 
+@pytest.mark.long  # on a free machine the sweep may be done before it is watched
 def test_a_curve_grows_survives_a_refresh_and_a_second_tab_sees_it(
     open_page: Callable[..., Page], server: AppServer
 ) -> None:
